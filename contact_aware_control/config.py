@@ -36,7 +36,7 @@ class TrackingConfig:
     )
     return_rate: float = parameter(
         0.1,
-        "the same of the joints, and of the tool's rotation",
+        "the same for the speeds of the joints and of the tool's rotation",
         unit="rad/s",
         above=0.0,
         high=10.0,
@@ -46,8 +46,8 @@ class TrackingConfig:
     )
     rotation_weight: float = parameter(
         0.02,
-        "weight of the tool's rotation error; the default lets 1 rad count like 14 cm, the "
-        "length of the gripper",
+        "weight of the tool's rotation error; with the default 1 rad counts as much as 14 cm, "
+        "the length of the gripper",
         unit="1/rad^2",
         low=0.0,
         high=1e6,
@@ -60,7 +60,7 @@ class TrackingConfig:
     )
     regularization: float = parameter(
         1e-3,
-        "eps of (22a), weight of a change of the command, relative to the tracking term",
+        "eps of (22a): weight of a change of the command, relative to the tracking term",
         above=0.0,
         high=1.0,
     )
@@ -80,10 +80,10 @@ class ForceConfig:
     """The contacts the controller considers and the force it allows there."""
 
     limit: float = parameter(
-        15.0, "f_max of (22d), on every contact", unit="N", above=0.0, high=200.0
+        15.0, "f_max of (22d), the force limit of every contact", unit="N", above=0.0, high=200.0
     )
     contact_on: float = parameter(
-        5.0, "a contact is considered from this force on", unit="N", above=0.0, high=100.0
+        5.0, "a contact counts from this force on", unit="N", above=0.0, high=100.0
     )
     contact_off: float = parameter(
         2.0, "a contact is dropped below this force", unit="N", low=0.0, high=100.0
@@ -104,7 +104,7 @@ class ForceConfig:
     )
     memory: float = parameter(
         0.5,
-        "how long the place of a lost contact is approached slowly",
+        "for how long the place of a lost contact is approached slowly",
         unit="s",
         low=0.0,
         high=10.0,
@@ -136,7 +136,9 @@ class DampingConfig:
     beta: float = parameter(
         0.05, "weight of the force prediction error in (28)", unit="1/N^2", low=0.0, high=100.0
     )
-    alpha: float = parameter(0.05, "forget rate per tick of the low-pass (29)", above=0.0, high=1.0)
+    alpha: float = parameter(
+        0.05, "forgetting rate per tick of the low-pass (29)", above=0.0, high=1.0
+    )
     weight_max: float = parameter(
         4.0, "w_max of (29), relative to the tracking term", low=0.0, high=1e4
     )
@@ -164,10 +166,10 @@ class ImpedanceConfig:
         500.0, "stiffness of the tool's position", unit="N/m", low=0.0, high=5000.0
     )
     rotation: float = parameter(
-        50.0, "stiffness of its orientation", unit="Nm/rad", low=0.0, high=300.0
+        50.0, "stiffness of the tool's orientation", unit="Nm/rad", low=0.0, high=300.0
     )
     posture: float = parameter(
-        10.0, "stiffness of the posture, which the tool does not feel", unit="Nm/rad",
+        10.0, "stiffness of the posture, in motions that the tool does not feel", unit="Nm/rad",
         low=0.0, high=300.0,
     )  # fmt: skip
 
@@ -176,7 +178,13 @@ class ImpedanceConfig:
 class LimitsConfig:
     """Bounds that every command respects, whatever the controller asks for."""
 
-    step: float = parameter(0.002, "dq_max of (22e), per tick", unit="rad", above=0.0, high=0.05)
+    step: float = parameter(
+        0.002,
+        "dq_max of (22e): bound on the change of the command per tick",
+        unit="rad",
+        above=0.0,
+        high=0.05,
+    )
     velocity_fraction: float = parameter(
         0.9, "share of the joint velocity limits that is used", above=0.0, high=1.0
     )
@@ -198,11 +206,11 @@ class LimitsConfig:
         high=1e4,
     )
     jerk: float = parameter(
-        2e4, "bound on the growth of that acceleration", unit="rad/s^3", above=0.0, high=1e7
+        2e4, "bound on the jerk of a command", unit="rad/s^3", above=0.0, high=1e7
     )
     braking: float = parameter(
         40.0,
-        "deceleration of the command after one that the gate has refused",
+        "deceleration of the arm after the gate has refused a command",
         unit="rad/s^2",
         above=0.0,
         high=1e4,
@@ -211,7 +219,7 @@ class LimitsConfig:
         0.5, "bound on the speed of the tool and of the elbow", unit="m/s", above=0.0, high=10.0
     )
     yielding_fraction: float = parameter(
-        0.8, "share of the joint velocity limits for giving way", above=0.0, high=1.0
+        0.8, "share of the joint velocity limits that may be used to give way", above=0.0, high=1.0
     )
 
 
@@ -220,9 +228,15 @@ class TransitionConfig:
     """Where one motion ends and another begins: new goal, cancel, hold, resume."""
 
     acceleration: float = parameter(
-        10.0, "bound on the acceleration of the command", unit="rad/s^2", above=0.0, high=100.0
+        10.0,
+        "bound on the acceleration of the command from one motion to the next",
+        unit="rad/s^2",
+        above=0.0,
+        high=100.0,
     )
-    jerk: float = parameter(500.0, "bound on its jerk", unit="rad/s^3", above=0.0, high=2e4)
+    jerk: float = parameter(
+        500.0, "bound on its jerk from one motion to the next", unit="rad/s^3", above=0.0, high=2e4
+    )
 
 
 @dataclass(frozen=True)
@@ -231,29 +245,57 @@ class GovernorConfig:
 
     enabled: bool = parameter(
         True,
-        "whether it waits; the experiments of the paper let it run on, for their figures "
-        "compare with the programmed times",
+        "whether the reference waits for the arm; the paper's experiments let it run on, for "
+        "their figures compare with the programmed times",
     )
     joint: float = parameter(
         0.05,
-        "it stands still when the command is this far behind a joint trajectory",
+        "the reference stands still when the command is this far behind a joint trajectory",
         unit="rad",
         above=0.0,
         high=3.0,
     )
     position: float = parameter(
-        0.02, "or this far behind a tool trajectory", unit="m", above=0.0, high=2.0
+        0.02,
+        "the reference stands still when the command is this far behind a tool trajectory",
+        unit="m",
+        above=0.0,
+        high=2.0,
     )
-    rotation: float = parameter(0.1, "or by this angle", unit="rad", above=0.0, high=3.0)
+    rotation: float = parameter(
+        0.1,
+        "the reference stands still when the tool is behind by this angle",
+        unit="rad",
+        above=0.0,
+        high=3.0,
+    )
 
 
 @dataclass(frozen=True)
 class StartTolerance:
     """How far the arm may be from the start of a reference."""
 
-    joint: float = parameter(0.05, "largest distance of a joint", unit="rad", above=0.0, high=1.0)
-    position: float = parameter(0.03, "largest distance of the tool", unit="m", above=0.0, high=1.0)
-    rotation: float = parameter(0.1, "largest angle of the tool", unit="rad", above=0.0, high=3.2)
+    joint: float = parameter(
+        0.05,
+        "largest distance of a joint from the start of a trajectory",
+        unit="rad",
+        above=0.0,
+        high=1.0,
+    )
+    position: float = parameter(
+        0.03,
+        "largest distance of the tool from the start of a trajectory",
+        unit="m",
+        above=0.0,
+        high=1.0,
+    )
+    rotation: float = parameter(
+        0.1,
+        "largest angle of the tool to the start of a trajectory",
+        unit="rad",
+        above=0.0,
+        high=3.2,
+    )
 
 
 @dataclass(frozen=True)
@@ -261,7 +303,11 @@ class SafetyConfig:
     """Watchdogs, the conservative mode, faults. Not a certified safety function."""
 
     state_timeout_periods: float = parameter(
-        3.0, "the arm is held when the joint state is older", unit="periods", low=1.0, high=100.0
+        3.0,
+        "the arm is held when the joint state is older than this many periods",
+        unit="periods",
+        low=1.0,
+        high=100.0,
     )
     recovery_window: float = parameter(
         1.0,
@@ -272,21 +318,25 @@ class SafetyConfig:
     )
     settling_time: float = parameter(
         0.25,
-        "time to come to rest after an outage, where a driver does not report its command: only "
-        "then it shows which one it holds",
+        "time to come to rest after an outage where a driver does not report its command; only "
+        "an arm at rest shows which one it holds",
         unit="s",
         low=0.0,
         high=60.0,
     )
     contacts_timeout: float = parameter(
-        0.05, "conservative mode when the contacts are older", unit="s", above=0.0, high=10.0
+        0.05,
+        "the controller is conservative when the contacts are older",
+        unit="s",
+        above=0.0,
+        high=10.0,
     )
     reference_timeout: float = parameter(
         0.25, "the arm is held when a streamed reference is older", unit="s", above=0.0, high=10.0
     )
     bad_input_limit: int = parameter(
         10,
-        "fault after this many rejected messages, of which two good ones make up for one",
+        "a fault follows this many rejected messages; two good ones make up for one",
         low=1,
         high=10000,
     )
@@ -294,9 +344,11 @@ class SafetyConfig:
         0.7, "share of the force limits used in conservative mode", above=0.0, high=1.0
     )
     force_fault_factor: float = parameter(
-        6.0, "k: fault when a force stays above k f_max", low=1.0, high=1000.0
+        6.0, "k: a fault follows when a force stays above k f_max", low=1.0, high=1000.0
     )
-    force_fault_time: float = parameter(0.5, "T: for this long", unit="s", low=0.0, high=60.0)
+    force_fault_time: float = parameter(
+        0.5, "T: how long a force may stay above k f_max", unit="s", low=0.0, high=60.0
+    )
     leash: float = parameter(
         0.05,
         "how far elbow, wrist and tool may yield to contacts that may be a load, a drift or "
@@ -307,9 +359,9 @@ class SafetyConfig:
     )
     float_force: float = parameter(
         60.0,
-        "an arm that follows nothing, or is at its deviation bound, goes along with what presses "
-        "harder on its springs; loads below it are held. The least force that explains the "
-        "springs: at the elbow of an iiwa twice as much",
+        "an arm that follows nothing, or is at its deviation bound, gives way to what presses "
+        "harder than this on its springs; smaller loads are held. It is the least force that "
+        "explains the springs: at the elbow of an iiwa it takes twice as much",
         unit="N",
         above=0.0,
         high=1000.0,
@@ -337,33 +389,35 @@ class ReflexConfig:
 
     torque_share: float = parameter(
         0.5,
-        "fault when the external torque of a joint exceeds this share of its effort limit",
+        "a fault follows when the external torque of a joint exceeds this share of its effort "
+        "limit",
         above=0.0,
         high=10.0,
     )
     rate_share: float = parameter(
         10.0,
-        "fault when it changes faster than by this share of the effort limit per second",
+        "a fault follows when the external torque changes faster than by this share of the "
+        "effort limit per second",
         unit="1/s",
         above=0.0,
         high=1e4,
     )
     reaction: str = parameter(
         "hold",
-        "what the command does then: it holds, follows the springs until they carry nothing "
-        "(float), or goes back against its last motion and holds there (retract)",
+        "what the command does after a torque fault: hold; follow the springs until they carry "
+        "nothing (float); or go back against the last motion and hold there (retract)",
         options=("hold", "float", "retract"),
     )
     retract_distance: float = parameter(
-        0.05, "how far the fastest joint goes back", unit="rad", above=0.0, high=0.5
+        0.05, "how far the fastest joint retracts", unit="rad", above=0.0, high=0.5
     )
     retract_speed: float = parameter(
-        0.2, "speed of every joint on the way back", unit="rad/s", above=0.0, high=1.0
+        0.2, "speed of every joint while it retracts", unit="rad/s", above=0.0, high=1.0
     )
     torque_margin_share: float = parameter(
         0.02,
-        "share of the effort limits that sensors and friction may be wrong by, or more where the "
-        "robot's file says so; the force that torques prove is computed from what exceeds it",
+        "share of the effort limits by which sensors and friction may be wrong, or more where "
+        "the robot's file says so; only torque beyond it proves a force",
         low=0.0,
         high=1.0,
     )
@@ -372,14 +426,14 @@ class ReflexConfig:
     )
     offset_share: float = parameter(
         0.05,
-        "share of the effort limits that the estimator may declare to be bias and payload",
+        "share of the effort limits that the estimator may attribute to bias and payload",
         low=0.0,
         high=1.0,
     )
     force_time: float = parameter(
         0.1,
-        "the arm gives way when torques prove a force above its limit that no located contact "
-        "accounts for, for this long",
+        "the arm gives way when torques prove for this long a force above its limit that no "
+        "located contact accounts for",
         unit="s",
         low=0.0,
         high=10.0,
@@ -391,17 +445,21 @@ class PlausibilityConfig:
     """What joint states of a robot that is well are like."""
 
     stamp_jump: float = parameter(
-        0.1, "largest jump ahead of the stamps", unit="s", above=0.0, high=10.0
+        0.1, "how far a stamp may jump ahead", unit="s", above=0.0, high=10.0
     )
     follow_distance: float = parameter(
         0.03,
-        "largest distance of a joint to where commands, springs and external torque have it, (5)",
+        "how far a joint may be from where commands, springs and external torque put it, (5)",
         unit="rad",
         above=0.0,
         high=1.0,
     )
     follow_time: float = parameter(
-        0.1, "the robot does not follow if it is larger for this long", unit="s", low=0.0, high=10.0
+        0.1,
+        "how long it may be farther away before the robot counts as not following",
+        unit="s",
+        low=0.0,
+        high=10.0,
     )
 
 
@@ -410,10 +468,20 @@ class WorkspaceConfig:
     """Box in the world frame that the tool's origin does not leave."""
 
     lowest: tuple[float, ...] = parameter(
-        (-2.0, -2.0, -2.0), "its corner of smallest x, y, z", unit="m", low=-10.0, high=10.0, size=3
+        (-2.0, -2.0, -2.0),
+        "corner of the workspace with the smallest x, y, z",
+        unit="m",
+        low=-10.0,
+        high=10.0,
+        size=3,
     )
     highest: tuple[float, ...] = parameter(
-        (2.0, 2.0, 2.0), "its corner of largest x, y, z", unit="m", low=-10.0, high=10.0, size=3
+        (2.0, 2.0, 2.0),
+        "corner of the workspace with the largest x, y, z",
+        unit="m",
+        low=-10.0,
+        high=10.0,
+        size=3,
     )
 
     def __post_init__(self) -> None:
@@ -431,14 +499,14 @@ class WorkspaceConfig:
 class SelfCollisionConfig:
     """Distance that is kept between links of the arm."""
 
-    enabled: bool = parameter(True, "whether the distance is kept")
+    enabled: bool = parameter(True, "whether links are kept apart")
     distance: float = parameter(
         0.015, "smallest distance between two links", unit="m", low=0.0, high=0.2
     )
     pairs: str = parameter(
         "",
-        "links that are checked instead, as `link:link` with blanks between the pairs; empty: "
-        "by the number of joints",
+        "pairs of links that are checked, as `link:link` with blanks between the pairs; empty: "
+        "all that have at least three joints between them",
     )
 
     def __post_init__(self) -> None:
@@ -465,7 +533,7 @@ class SlowStartConfig:
     """Ramp of the step bound after activation and after a fault was reset."""
 
     duration: float = parameter(
-        1.0, "time until the whole step bound is used", unit="s", low=0.0, high=60.0
+        1.0, "time until the whole step bound may be used", unit="s", low=0.0, high=60.0
     )
     fraction: float = parameter(
         0.1, "share of the step bound that is used at first", above=0.0, high=1.0
@@ -478,8 +546,8 @@ class ControllerConfig:
 
     controller: str = parameter(
         "qp",
-        "the controller: QP (24) qp, QP (22) qp_frictionless, a baseline for simulation, "
-        "null_space, greedy or impedance, or one that was registered",
+        "the controller: QP (24) qp, QP (22) qp_frictionless, a baseline for simulation "
+        "(null_space, greedy or impedance), or one that was registered",
         live=True,
     )
     hardware: bool = parameter(

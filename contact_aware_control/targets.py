@@ -35,19 +35,68 @@ class StreamConfig:
     """How fast the arm follows targets that are streamed, if they are far away or jump."""
 
     joint_speed: float = parameter(
-        0.35, "of a joint; never above its share of its limit", unit="rad/s", above=0.0, high=10.0
+        0.35,
+        "largest speed of a joint towards a streamed target; never above its share of the "
+        "joint's limit",
+        unit="rad/s",
+        above=0.0,
+        high=10.0,
     )
-    joint_acceleration: float = parameter(4.0, "of a joint", unit="rad/s^2", above=0.0, high=100.0)
-    joint_jerk: float = parameter(80.0, "of a joint", unit="rad/s^3", above=0.0, high=1e4)
-    speed: float = parameter(0.25, "of the tool", unit="m/s", above=0.0, high=10.0)
-    acceleration: float = parameter(2.0, "of the tool", unit="m/s^2", above=0.0, high=100.0)
-    jerk: float = parameter(40.0, "of the tool", unit="m/s^3", above=0.0, high=1e4)
-    turn_speed: float = parameter(0.5, "of the tool", unit="rad/s", above=0.0, high=10.0)
+    joint_acceleration: float = parameter(
+        4.0,
+        "largest acceleration of a joint towards a streamed target",
+        unit="rad/s^2",
+        above=0.0,
+        high=100.0,
+    )
+    joint_jerk: float = parameter(
+        80.0,
+        "largest jerk of a joint towards a streamed target",
+        unit="rad/s^3",
+        above=0.0,
+        high=1e4,
+    )
+    speed: float = parameter(
+        0.25,
+        "largest speed of the tool towards a streamed target",
+        unit="m/s",
+        above=0.0,
+        high=10.0,
+    )
+    acceleration: float = parameter(
+        2.0,
+        "largest acceleration of the tool towards a streamed target",
+        unit="m/s^2",
+        above=0.0,
+        high=100.0,
+    )
+    jerk: float = parameter(
+        40.0,
+        "largest jerk of the tool towards a streamed target",
+        unit="m/s^3",
+        above=0.0,
+        high=1e4,
+    )
+    turn_speed: float = parameter(
+        0.5,
+        "largest angular speed of the tool towards a streamed target",
+        unit="rad/s",
+        above=0.0,
+        high=10.0,
+    )
     turn_acceleration: float = parameter(
-        4.0, "of the tool's rotation", unit="rad/s^2", above=0.0, high=100.0
+        4.0,
+        "largest angular acceleration of the tool towards a streamed target",
+        unit="rad/s^2",
+        above=0.0,
+        high=100.0,
     )
     turn_jerk: float = parameter(
-        80.0, "of the tool's rotation", unit="rad/s^3", above=0.0, high=1e4
+        80.0,
+        "largest angular jerk of the tool towards a streamed target",
+        unit="rad/s^3",
+        above=0.0,
+        high=1e4,
     )
 
 

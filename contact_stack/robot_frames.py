@@ -44,8 +44,8 @@ class RobotFramesConfig(RobotNodeConfig):
 
     driver: str = parameter("lbr_fri", "driver profile the robot or simulator speaks")
     arm: DriverConfig = nested(DriverConfig)
-    frame_prefix: str = parameter("", "put before every frame's name, e.g. left/")
-    rate: float = parameter(30.0, "rate of tf", unit="Hz", above=0.0, high=200.0)
+    frame_prefix: str = parameter("", "text put before every frame's name, e.g. left/")
+    rate: float = parameter(30.0, "rate of the transforms", unit="Hz", above=0.0, high=200.0)
 
 
 class RobotTree:

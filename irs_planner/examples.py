@@ -78,15 +78,15 @@ class BoundsConfig:
         (), "largest distance of every command to the nominal actual position", low=0.0
     )
     bounded_states: tuple[int, ...] = parameter((), "indices of bounded states", low=0)
-    state_low: tuple[float, ...] = parameter((), "their lower bounds")
-    state_high: tuple[float, ...] = parameter((), "their upper bounds")
+    state_low: tuple[float, ...] = parameter((), "lower bounds of the bounded states")
+    state_high: tuple[float, ...] = parameter((), "upper bounds of the bounded states")
 
 
 @dataclass(frozen=True, kw_only=True)
 class HelixConfig:
     """A desired helix: (radius cos a, radius sin a, climb t), a = turn t, for step t."""
 
-    radius: float = parameter(0.0, "radius; 0 for no helix", unit="m", low=0.0)
+    radius: float = parameter(0.0, "radius of the helix; 0 for none", unit="m", low=0.0)
     turn: float = parameter(0.0, "angle per step", unit="rad")
     climb: float = parameter(0.0, "height per step", unit="m")
 
@@ -98,18 +98,25 @@ class ExampleConfig:
     title: str = parameter(description="what the example shows")
     scene: str = parameter("", "scene of a contact example, planar or in 3-D")
     dynamics: str = parameter("quasi_dynamic", "contact model of the scene")
-    model: str = parameter("", "smooth system", options=("", *MODELS))
-    time_step: float = parameter(description="h", unit="s", above=0.0)
+    model: str = parameter("", "name of the smooth system", options=("", *MODELS))
+    time_step: float = parameter(description="time step h", unit="s", above=0.0)
     horizon: int = parameter(description="number of steps T", low=1)
-    iterations: int = parameter(description="iterations the paper runs", low=1)
+    iterations: int = parameter(description="number of iterations that the paper runs", low=1)
     refinements: int = parameter(
-        0, "accept/reject iterations with a trust region after them, not in the paper", low=0
+        0,
+        "number of accept/reject iterations with a trust region afterwards, which the paper"
+        " does not have",
+        low=0,
     )
-    trust_radius: float = parameter(0.1, "first radius of that region, unit of inputs", above=0.0)
+    trust_radius: float = parameter(
+        0.1, "first radius of the trust region, in units of the inputs", above=0.0
+    )
     initial_state: tuple[float, ...] = parameter(
         description="x_0; outputs of a model in 3-D follow from its coordinates"
     )
-    goal_state: tuple[float, ...] = parameter(description="desired state at all times, likewise")
+    goal_state: tuple[float, ...] = parameter(
+        description="desired state at all times; outputs follow as those of the initial state"
+    )
     helix: HelixConfig = nested(HelixConfig)
     first_input: tuple[float, ...] = parameter(description="first guess: where inputs begin")
     last_input: tuple[float, ...] = parameter(
@@ -118,7 +125,7 @@ class ExampleConfig:
     cost: CostConfig = nested(CostConfig)
     reported_cost: CostConfig = nested(CostConfig)
     bounds: BoundsConfig = nested(BoundsConfig)
-    schedule: VarianceSchedule = parameter(description="spread of the samples")
+    schedule: VarianceSchedule = parameter(description="how the spread of the samples shrinks")
     allowed_penetration: float = parameter(
         0.01, "deepest overlap of the initial state that is accepted", unit="m", low=0.0
     )

@@ -31,16 +31,22 @@ SHORTENING = 0.05
 class MoverConfig:
     """How objects are moved in closed loop."""
 
-    period: float = parameter(0.05, "between two looks", unit="s", low=0.01, high=1.0)
-    speed: float = parameter(0.1, "of the tool while it pushes", unit="m/s", above=0.0, high=1.0)
+    period: float = parameter(0.05, "time between two updates", unit="s", low=0.01, high=1.0)
+    speed: float = parameter(
+        0.1, "speed of the tool while it pushes", unit="m/s", above=0.0, high=1.0
+    )
     transit_speed: float = parameter(
-        0.25, "of the tool on its way round", unit="m/s", above=0.0, high=2.0
+        0.25, "speed of the tool on its way round", unit="m/s", above=0.0, high=2.0
     )
     force: float = parameter(
-        10.0, "with which things are pushed at most, by the model", unit="N", above=0.0
+        10.0, "largest force with which objects are pushed, by the model", unit="N", above=0.0
     )
-    rest: int = parameter(10, "looks in a row at the goal after which it counts", low=1, high=1000)
-    parts: int = parameter(16, "parts of a search that are done after a look, of 1 to 4 ms", low=1)
+    rest: int = parameter(
+        10, "the object has arrived after this many updates in a row at the goal", low=1, high=1000
+    )
+    parts: int = parameter(
+        16, "steps of a search, of 1 to 4 ms each, that are done after an update", low=1
+    )
     tracker: TrackerConfig = nested(TrackerConfig)
 
 

@@ -15,12 +15,22 @@ from contact_core.base.low_pass import followed_share
 class TrackerConfig:
     """How what is seen is followed."""
 
-    time_constant: float = parameter(0.12, "of the low-pass", unit="s", low=0.0, high=10.0)
+    time_constant: float = parameter(
+        0.12, "time constant of the low-pass of the object's pose", unit="s", low=0.0, high=10.0
+    )
     kicked: float = parameter(
-        0.03, "distance that is no noise, two pictures in a row", unit="m", above=0.0, high=10.0
+        0.03,
+        "a jump by this distance in two pictures in a row is no noise",
+        unit="m",
+        above=0.0,
+        high=10.0,
     )
     kicked_turn: float = parameter(
-        0.15, "turn that is no noise, likewise", unit="rad", above=0.0, high=4.0
+        0.15,
+        "a turn by this angle in two pictures in a row is no noise",
+        unit="rad",
+        above=0.0,
+        high=4.0,
     )
 
 

@@ -29,9 +29,11 @@ class VarianceSchedule:
     input_std: tuple[float, ...] = parameter(
         description="standard deviation of every input in iteration 1", low=0.0
     )
-    decay: str = parameter("power", "kind of decay", options=("power", "geometric"))
+    decay: str = parameter(
+        "power", "how the spread decays from iteration to iteration", options=("power", "geometric")
+    )
     rate: float = parameter(0.5, "exponent of a power, ratio of a geometric decay", low=0.0)
-    floor: float = parameter(1e-3, "smallest scale", above=0.0, high=1.0)
+    floor: float = parameter(1e-3, "smallest scale of the spread", above=0.0, high=1.0)
 
     def scale(self, iteration: int) -> float:
         """Return the scale of an iteration.
@@ -218,11 +220,11 @@ def _check(name: str, value: np.ndarray, shape: tuple[int, ...], low: float = -n
 class PlannerSettings:
     """Settings of iRS-LQR."""
 
-    mode: str = parameter(DEFAULT_MODE, "derivatives to use", options=SMOOTHING_MODES)
-    iterations: int = parameter(20, "largest number of iterations", low=0)
+    mode: str = parameter(DEFAULT_MODE, "kind of derivatives to use", options=SMOOTHING_MODES)
+    iterations: int = parameter(20, "largest number of iterations of Algorithm 1", low=0)
     samples: int = parameter(100, "samples per knot point", low=1)
-    seed: int = parameter(0, "seed of all samples", low=0)
-    workers: int = parameter(1, "threads; they do not change the result", low=1)
+    seed: int = parameter(0, "seed of all random samples", low=0)
+    workers: int = parameter(1, "threads; their number does not change the result", low=1)
     mpc_solver: str = parameter(
         "riccati", "solver of the MPC problems", options=("riccati", "osqp")
     )
@@ -232,12 +234,12 @@ class PlannerSettings:
         "'patience' iterations",
         low=0.0,
     )
-    patience: int = parameter(3, "iterations without change that mean convergence", low=1)
+    patience: int = parameter(3, "number of iterations without change that mean convergence", low=1)
     time_budget: float = parameter(
         0.0, "time after which the best plan so far is returned; 0 for no limit", unit="s", low=0.0
     )
     refinements: int = parameter(
-        0, "accept/reject iterations with a trust region after Algorithm 1", low=0
+        0, "number of accept/reject iterations with a trust region after Algorithm 1", low=0
     )
     trust_radius: float = parameter(
         0.1, "first radius of the trust region, in units of the inputs", above=0.0

@@ -18,11 +18,11 @@ class UncertaintyConfig:
 
     kind: str = parameter(
         "none",
-        "Uncertain quantity: friction coefficient or terrain height.",
+        "uncertain quantity: friction coefficient or terrain height",
         options=UNCERTAINTY_KINDS,
     )
     sigma: float = parameter(
-        0.0, "Standard deviation of the friction coefficient [-] or of the height [m].", low=0.0
+        0.0, "standard deviation of the friction coefficient [-] or of the height [m]", low=0.0
     )
 
 
@@ -30,8 +30,8 @@ class UncertaintyConfig:
 class ExpectedResidualConfig:
     """The cost alpha E[min(z, F)^2] per knot that replaces the uncertain pair, eq. (3)."""
 
-    enabled: bool = parameter(True, "Whether an uncertain pair gets the cost.")
-    weight: float = parameter(5e4, "alpha, weight of the cost.", above=0.0)
+    enabled: bool = parameter(True, "whether an uncertain pair gets the expected-residual cost")
+    weight: float = parameter(5e4, "alpha, weight of the expected residual", above=0.0)
     slip_scale: float = parameter(
         10.0,
         "kappa_v / sigma, kappa_v >= 1: slip is multiplied with kappa_v before it is compared "
@@ -41,7 +41,7 @@ class ExpectedResidualConfig:
     )
     distance_scale: float = parameter(
         10.0,
-        "What distance is multiplied with before it is compared with a force.",
+        "factor on a distance before it is compared with a force",
         unit="N/m",
         above=0.0,
     )
@@ -51,16 +51,16 @@ class ExpectedResidualConfig:
 class RiskConfig:
     """Chance complementarity constraints on the uncertain pair (Sec. 3.3)."""
 
-    enabled: bool = parameter(False, "Whether the mean of the uncertain pair is bounded.")
+    enabled: bool = parameter(False, "whether the mean of the uncertain pair is bounded")
     beta: float = parameter(
         0.5,
-        "Accepted probability that the function is negative.",
+        "accepted probability that the function of an uncertain pair is negative",
         low=MIN_RISK,
         high=MAX_RISK,
     )
     theta: float = parameter(
         0.5,
-        "Accepted probability that it is positive while its multiplier is.",
+        "accepted probability that the function is positive while its multiplier is",
         low=MIN_RISK,
         high=MAX_RISK,
     )
@@ -71,7 +71,7 @@ class ContinuationConfig:
     """The sequence of problems that leads to the plan."""
 
     method: str = parameter(
-        "penalty", "How complementarity is imposed on the reference.", options=METHODS
+        "penalty", "how complementarity is imposed on the reference", options=METHODS
     )
     penalties: tuple[float, ...] = parameter(
         (1e3,), "rho of each stage of the penalty method, ascending.", above=0.0
@@ -82,7 +82,7 @@ class ContinuationConfig:
         low=0.0,
     )
     robust_method: str = parameter(
-        "relaxation", "How the certain pairs are imposed in the robust stages.", options=METHODS
+        "relaxation", "how the certain pairs are imposed in the robust stages", options=METHODS
     )
     robust_penalty: float = parameter(
         10.0, "rho of the robust stages if they use the penalty method.", above=0.0
@@ -92,8 +92,8 @@ class ContinuationConfig:
     )
     chance_fractions: tuple[float, ...] = parameter(
         (),
-        "Fractions of alpha that come first where there are chance constraints as well, "
-        "ascending; 0 imposes them alone.",
+        "fractions of alpha that come first where there are chance constraints as well, "
+        "ascending; 0 imposes them alone",
         low=0.0,
         high=1.0,
     )
@@ -106,7 +106,7 @@ class ContinuationConfig:
     )
     weight_fractions: tuple[float, ...] = parameter(
         (1e-3, 1e-2, 0.1, 1.0),
-        "Fractions of alpha, one robust stage each, ascending to 1.",
+        "fractions of alpha, one robust stage each, ascending to 1",
         above=0.0,
         high=1.0,
     )
@@ -116,33 +116,33 @@ class ContinuationConfig:
 class NonlinearSolverConfig:
     """The nonlinear-programming solver and when to believe it."""
 
-    name: str = parameter("ipopt", "Solver.", options=("ipopt", "snopt"))
-    tolerance: float = parameter(1e-7, "Optimality tolerance of the solver.", above=0.0)
+    name: str = parameter("ipopt", "nonlinear solver", options=("ipopt", "snopt"))
+    tolerance: float = parameter(1e-7, "optimality tolerance of the solver", above=0.0)
     bound_relaxation: float = parameter(
-        0.0, "How far IPOPT may relax bounds and inequalities, relative.", low=0.0
+        0.0, "how far IPOPT may relax bounds and inequalities, relative", low=0.0
     )
     warm_start: bool = parameter(
         False,
-        "Whether IPOPT starts a stage close to the bounds and multipliers of the one before: much "
-        "faster where stages differ little.",
+        "whether IPOPT starts a stage close to the bounds and multipliers of the one before: "
+        "much faster where stages differ little",
     )
     barrier: str = parameter(
         "monotone",
-        "How IPOPT lowers its barrier for a reference: step by step, or as probing steps tell: a "
-        "sixth of the iterations for the block, and no plan for the sled.",
+        "how IPOPT lowers its barrier for a reference: step by step, or as probing steps tell: "
+        "a sixth of the iterations for the block, and no plan for the sled",
         options=("monotone", "probing"),
     )
-    max_iterations: int = parameter(3000, "Iteration limit of each stage.", low=1)
-    budget: float = parameter(600.0, "Wall-clock time for the whole plan.", unit="s", above=0.0)
+    max_iterations: int = parameter(3000, "iteration limit of each stage", low=1)
+    budget: float = parameter(600.0, "wall-clock time for the whole plan", unit="s", above=0.0)
 
 
 @dataclass(frozen=True)
 class TimeStepConfig:
     """Whether the solver chooses the time steps."""
 
-    free: bool = parameter(False, "Whether each time step is a variable.")
-    shortest: float = parameter(0.5, "Shortest step relative to the nominal one.", above=0.0)
-    longest: float = parameter(2.0, "Longest step relative to the nominal one.", low=1.0)
+    free: bool = parameter(False, "whether each time step is a variable")
+    shortest: float = parameter(0.5, "shortest step relative to the nominal one", above=0.0)
+    longest: float = parameter(2.0, "longest step relative to the nominal one", low=1.0)
 
 
 @dataclass(frozen=True)

@@ -66,10 +66,14 @@ class BodyPoint:
 class DriveConfig:
     """A position controller that moves a coordinate by a spring, and carries its weight."""
 
-    stiffness: float = parameter(description="Of the spring.", unit="N/m or Nm/rad", above=0.0)
-    damping: float = parameter(description="Against the world.", unit="N s/m or Nm s/rad", low=0.0)
+    stiffness: float = parameter(
+        description="stiffness of the drive's spring", unit="N/m or Nm/rad", above=0.0
+    )
+    damping: float = parameter(
+        description="damping of the drive against the world", unit="N s/m or Nm s/rad", low=0.0
+    )
     bandwidth: float = parameter(
-        20.0, "How fast its reference follows what it is told, critically damped.",
+        20.0, "bandwidth with which the drive's reference follows its command, critically damped",
         unit="rad/s", above=0.0,
     )  # fmt: skip
 

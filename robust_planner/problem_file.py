@@ -29,11 +29,13 @@ from robust_planner.urdf_model import load_urdf
 class ContactConfig:
     """One point, or a ball, that may touch the ground and obstacles."""
 
-    link: str = parameter(description="Link of the model.")
+    link: str = parameter(description="link of the model that carries the contact point")
     point: tuple[float, ...] = parameter(
-        description="Where it is in the link's frame.", unit="m", size=3
+        description="where the contact point is in the link's frame", unit="m", size=3
     )
-    radius: float = parameter(0.0, "Of the ball, a point if zero.", unit="m", low=0.0)
+    radius: float = parameter(
+        0.0, "radius of the ball about the point; 0 for a point", unit="m", low=0.0
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,22 +46,29 @@ class ProblemConfig:
     convex parts to their corners [x, z] [m]; and ``drives`` of joints, see :class:`DriveConfig`.
     """
 
-    title: str = parameter(description="What the problem is about.")
-    urdf: str = parameter(description="URDF file of the model, beside this file.")
+    title: str = parameter(description="what the problem is about")
+    urdf: str = parameter(description="URDF file of the model, beside this file")
     dimension: int = parameter(2, "2: everything moves in the x-z plane; 3.", options=(2, 3))
-    actuated: tuple[str, ...] = parameter((), "Joints whose motor is told a force.")
-    start: tuple[float, ...] = parameter(description="Every position, then every velocity.")
-    goal: tuple[float, ...] = parameter(description="Likewise.")
-    duration: float = parameter(description="Horizon.", unit="s", above=0.0)
-    knots: int = parameter(description="Number of states.", low=2)
-    friction: float = parameter(description="mu, mean friction coefficient.", above=0.0)
-    state_weight: tuple[float, ...] = parameter(description="Diagonal of Q.", low=0.0)
-    control_weight: tuple[float, ...] = parameter(description="Diagonal of R.", low=0.0)
+    actuated: tuple[str, ...] = parameter((), "joints whose motor takes a force as its command")
+    start: tuple[float, ...] = parameter(
+        description="state at the start: every position, then every velocity"
+    )
+    goal: tuple[float, ...] = parameter(
+        description="state at the end: every position, then every velocity"
+    )
+    duration: float = parameter(description="duration of the motion", unit="s", above=0.0)
+    knots: int = parameter(description="number of states", low=2)
+    friction: float = parameter(description="mu, mean coefficient of friction", above=0.0)
+    state_weight: tuple[float, ...] = parameter(description="diagonal of Q", low=0.0)
+    control_weight: tuple[float, ...] = parameter(description="diagonal of R", low=0.0)
     stiffness: float = parameter(
-        math.inf, "Of ground and obstacles at one point, rigid if infinite.", unit="N/m", above=0.0
+        math.inf,
+        "stiffness of ground and obstacles at one point; infinite for rigid ones",
+        unit="N/m",
+        above=0.0,
     )
     dissipation: float = parameter(
-        0.0, "Hunt-Crossley d of what is not rigid.", unit="s/m", low=0.0
+        0.0, "Hunt-Crossley dissipation d of what is not rigid", unit="s/m", low=0.0
     )
     failure: FailureConfig = nested(FailureConfig)
     planner: PlannerConfig = nested(PlannerConfig)

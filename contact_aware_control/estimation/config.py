@@ -12,12 +12,12 @@ class DetectionConfig:
     """When a torque is a contact."""
 
     contact_on: float = parameter(
-        3.0, "force from which on a contact is reported", unit="N", above=0.0
+        3.0, "a contact is reported from this force on", unit="N", above=0.0
     )
-    contact_off: float = parameter(1.5, "force below which a contact ends", unit="N", low=0.0)
+    contact_off: float = parameter(1.5, "a contact ends below this force", unit="N", low=0.0)
     threshold: float = parameter(
         20.0,
-        "squared whitened norm of the low-passed torque that free space does not explain; larger "
+        "squared whitened norm of the low-passed torque beyond which it is a contact; raise it "
         "where an arm reports contacts that are none",
         above=0.0,
     )
@@ -28,10 +28,14 @@ class NoiseConfig:
     """Standard deviations assumed of the external torque."""
 
     before_tare: float = parameter(
-        0.3, "noise until a tare has measured it", unit="Nm", above=0.0, high=20.0
+        0.3,
+        "standard deviation of the torque noise until a tare has measured it",
+        unit="Nm",
+        above=0.0,
+        high=20.0,
     )
     smallest: float = parameter(
-        0.1, "model error: noise is never taken smaller", unit="Nm", above=0.0, high=20.0
+        0.1, "model error: the noise is never taken to be smaller", unit="Nm", above=0.0, high=20.0
     )
     relative: float = parameter(
         0.005,
@@ -46,7 +50,7 @@ class ParticleConfig:
     """The particle set and the friction it reckons with."""
 
     count: int = parameter(
-        500, "number of particles; fewer for a slow computer", low=50, high=20000
+        500, "number of particles; take fewer on a slow computer", low=50, high=20000
     )
     friction: float = parameter(
         0.5,
@@ -81,7 +85,7 @@ class EstimateConfig:
 class SeveralConfig:
     """How many contacts are followed."""
 
-    most: int = parameter(2, "number of contacts followed at most", low=1, high=3)
+    most: int = parameter(2, "largest number of contacts that are followed at once", low=1, high=3)
 
 
 @dataclass(frozen=True)
@@ -89,14 +93,15 @@ class TareConfig:
     """Estimation of the torque's bias in free space."""
 
     duration: float = parameter(
-        0.25, "how long the torque is averaged", unit="s", above=0.0, high=60.0
+        0.25, "how long the torque is averaged for a tare", unit="s", above=0.0, high=60.0
     )
     expected_bias: float = parameter(
         1.0, "standard deviation of a bias that has not been measured yet", unit="Nm", low=0.0
     )
     largest_bias: float = parameter(
         3.0,
-        "a larger mean torque of a joint is no bias; an unknown 0.3 kg in the gripper are 2.5 Nm",
+        "a larger mean torque of a joint is refused as a bias; an unknown 0.3 kg in the gripper"
+        " are 2.5 Nm",
         unit="Nm",
         above=0.0,
     )
@@ -108,7 +113,7 @@ class LoadConfig:
 
     farthest: float = parameter(
         0.5,
-        "how far its centre of mass may be from the origin of the last joint's frame",
+        "how far a load's centre of mass may be from the origin of the last joint's frame",
         unit="m",
         above=0.0,
         high=3.0,
@@ -121,27 +126,35 @@ class ErrorsConfig:
 
     calibration: str = parameter(
         "",
-        "file that contact-stack calibrate wrote for this arm, or exact for one that is as "
-        "described, as in simulation; without one the standard deviations below are assumed",
+        "file that `contact-stack calibrate` wrote for this arm, or exact for an arm that is as"
+        " described, as in simulation; without one the standard deviations below are assumed",
     )
     friction: float = parameter(
-        0.3, "standard deviation of Coulomb friction in the torque", unit="Nm", low=0.0, high=20.0
+        0.3,
+        "standard deviation of Coulomb friction in the external torque",
+        unit="Nm",
+        low=0.0,
+        high=20.0,
     )
     viscous_friction: float = parameter(
-        0.3, "standard deviation of viscous friction in it", unit="Nm s/rad", low=0.0, high=100.0
+        0.3,
+        "standard deviation of viscous friction in the external torque",
+        unit="Nm s/rad",
+        low=0.0,
+        high=100.0,
     )
     tilt: float = parameter(
         0.035, "standard deviation of the base's tilt, per axis", unit="rad", low=0.0, high=0.5
     )
     mass_share: float = parameter(
-        0.05, "standard deviation of a link's mass, over the mass", low=0.0, high=1.0
+        0.05, "standard deviation of a link's mass, relative to the mass", low=0.0, high=1.0
     )
     tool_mass: float = parameter(
         0.3, "standard deviation of the tool's mass", unit="kg", low=0.0, high=10.0
     )
     drift: float = parameter(
         0.05,
-        "standard deviation of the bias' random walk after one second",
+        "standard deviation of the bias after one second of its random walk",
         unit="Nm/sqrt(s)",
         low=0.0,
         high=10.0,
@@ -152,7 +165,9 @@ class ErrorsConfig:
 class ObserverConfig:
     """The momentum observer, where the driver does not estimate the external torque."""
 
-    gain: float = parameter(50.0, "cut-off Ko of the observer", unit="1/s", above=0.0, high=1000.0)
+    gain: float = parameter(
+        50.0, "cut-off frequency Ko of the momentum observer", unit="1/s", above=0.0, high=1000.0
+    )
     armature: tuple[float, ...] = parameter(
         (0.0,),
         "inertia of the drives seen by the joint torques; zero for torque sensors behind the gears",
@@ -168,10 +183,10 @@ class EstimatorConfig:
 
     estimator: str = parameter(
         "contact_particle_filter",
-        "who finds contacts: the contact particle filter, or one that was registered",
+        "what finds contacts: the contact particle filter, or an estimator that was registered",
     )
     links: tuple[str, ...] = parameter((), "links that may be touched; empty for all moving ones")
-    seed: int = parameter(0, "seed of the particles", low=0)
+    seed: int = parameter(0, "seed of the particles' random numbers", low=0)
     detection: DetectionConfig = nested(DetectionConfig)
     noise: NoiseConfig = nested(NoiseConfig)
     particles: ParticleConfig = nested(ParticleConfig)

@@ -48,8 +48,8 @@ class ExternalStopConfig:
 
     timeout: float = parameter(
         0.0,
-        "the arm is stopped when no message came for this long, so that a cut line counts as a "
-        "stop; 0: the topic may be silent",
+        "the arm is stopped when no message has come for this long, so that a cut line counts "
+        "as a stop; 0: the topic may be silent",
         unit="s",
         low=0.0,
         high=10.0,
@@ -83,13 +83,13 @@ class RecorderConfig:
     """The incident log."""
 
     duration: float = parameter(
-        10.0, "how far back a record goes at least", unit="s", above=0.0, high=600.0
+        10.0, "how far back a record reaches at least", unit="s", above=0.0, high=600.0
     )
     folder: str = parameter(
         "", "where records are written; empty: the folder `flight` beside the ROS logs"
     )
     files: int = parameter(
-        10, "at most this many records are written by one process on its own", low=0, high=1000
+        10, "largest number of records that one process writes on its own", low=0, high=1000
     )
 
 
@@ -107,7 +107,7 @@ class ControllerNodeConfig(ArmNodeConfig, ControllerConfig):
     )
     autostart: bool = parameter(
         False,
-        "activate at the start; otherwise a transition of the life cycle does, as that of the "
+        "activate at the start; otherwise a life-cycle transition does it, such as that of the "
         "pre-flight check",
     )
     force: ForceConfig = nested(ForceConfig, live=True, limit=10.0)
@@ -129,7 +129,12 @@ class ControllerNodeConfig(ArmNodeConfig, ControllerConfig):
         False, "on hardware: command a simulator too, for tests of the launch"
     )
     clock_offset_limit: float = parameter(
-        0.1, "a node whose clock is off by more is named", unit="s", above=0.0, high=10.0, live=True
+        0.1,
+        "a node whose clock differs by more is named",
+        unit="s",
+        above=0.0,
+        high=10.0,
+        live=True,
     )
     external_stop: ExternalStopConfig = nested(ExternalStopConfig)
     goal: GoalConfig = nested(GoalConfig)
@@ -162,7 +167,7 @@ class HeldConfig:
 
     mass: float = parameter(0.0, "mass of the held object", unit="kg", low=0.0, high=20.0)
     center_of_mass: tuple[float, ...] = parameter(
-        (0.0, 0.0, 0.0), "its centre of mass in the tool frame", unit="m", size=3
+        (0.0, 0.0, 0.0), "centre of mass of the held object in the tool frame", unit="m", size=3
     )
 
 
@@ -172,7 +177,9 @@ class EstimatorNodeConfig(ArmNodeConfig, EstimatorConfig):
 
     held: HeldConfig = nested(HeldConfig)
     torque_source: str = parameter(
-        DRIVER, "who estimates the external torque: the driver, or this node", options=SOURCES
+        DRIVER,
+        "what estimates the external torque: the driver, or this node's momentum observer",
+        options=SOURCES,
     )
     observer: ObserverConfig = nested(ObserverConfig)
     real_time: RealTimeConfig = nested(RealTimeConfig)
@@ -182,10 +189,12 @@ class EstimatorNodeConfig(ArmNodeConfig, EstimatorConfig):
 class WatchdogConfig(DriverNodeConfig):
     """The watchdog of the commands."""
 
-    rate: float = parameter(200.0, "ticks of the controller", unit="Hz", low=20.0, high=1000.0)
+    rate: float = parameter(
+        200.0, "ticks of the controller per second", unit="Hz", low=20.0, high=1000.0
+    )
     periods: float = parameter(
         10.0,
-        "the controller counts as dead after this many periods without a sign of it",
+        "the controller counts as dead after this many silent periods",
         unit="periods",
         low=2.0,
         high=1000.0,

@@ -107,9 +107,9 @@ _REMEDIES = {
     Status.OK: "",
     Status.STATE_STALE: "check the driver and the network; call resume if the arm stays held",
     Status.CONTACTS_STALE: "check that the contact estimator runs",
-    Status.REFERENCE_STALE: "keep streaming the reference, or send a trajectory goal",
-    Status.QP_INFEASIBLE: "the force limit cannot be met within the step bound: move slower, "
-    "raise the step bound or the force limit",
+    Status.REFERENCE_STALE: "keep streaming the target, or send a trajectory goal",
+    Status.QP_INFEASIBLE: "the force limit cannot be met within the step bound: move more slowly, "
+    "or raise the step bound or the force limit",
     Status.QP_FAILED: "the arm gives way; check the parameters and the reported contacts",
     Status.FORCE_EXCEEDED: "free the arm, then call reset; raise the force limit of the link if "
     "the contact is planned",
@@ -117,22 +117,22 @@ _REMEDIES = {
     "call reset after a fault",
     Status.LIMIT_REACHED: "a joint is at a position, velocity or torque limit, or tool or elbow "
     "at its speed: change the reference",
-    Status.STOPPED: "call reset to continue",
+    Status.STOPPED: "call reset to go on",
     Status.WAITING_FOR_STATE: "check that the driver or the simulator runs and is discovered, "
     "see the report on /diagnostics",
     Status.DEADLINE_MISSED: "free the processor or lower the rate",
     Status.CONTACT_UNIDENTIFIABLE: "the torques do not tell where the contact is: tare, set the "
     "payload, or let the arm touch with an outer link",
-    Status.SELF_COLLISION: "two links of the arm are close to each other: change the reference or "
-    "self_collision.distance",
-    Status.WORKSPACE: "the tool is at the border of its workspace: change the reference or the "
+    Status.SELF_COLLISION: "two links of the arm are too close to each other: change the reference "
+    "or self_collision.distance",
+    Status.WORKSPACE: "the tool is at the edge of its workspace: change the reference or the "
     "workspace",
     Status.EXTERNAL_STOP: "release the external stop, then call reset",
-    Status.NOT_COMMANDING: "the robot does not follow commands: start its session again, then "
-    "call resume",
+    Status.NOT_COMMANDING: "the robot does not follow commands: restart its session, then call "
+    "resume",
     Status.NOT_ARMED: "the link to the robot was lost: look at the arm, then call resume",
-    Status.STATE_IMPLAUSIBLE: "joint states are beyond the arm's ranges or rates: check units, "
-    "joint order and encoders, then call resume",
+    Status.STATE_IMPLAUSIBLE: "joint states are beyond the arm's limits: check units, joint order "
+    "and encoders, then call resume",
     Status.STATE_FROZEN: "the driver repeats one state: restart its session, then call resume",
     Status.STATE_OUT_OF_ORDER: "stamps go back or jump: check for a second driver, a replayed "
     "recording or a wrong clock, then call resume",
@@ -141,23 +141,23 @@ _REMEDIES = {
     Status.DRIVES_OFF: "switch the drives on, then call resume",
     Status.SAFETY_VIOLATED: "clear the robot's own safety stop, then call resume",
     Status.WRONG_CONTROL_MODE: "select joint impedance control on the robot, then call resume",
-    Status.CONNECTION_POOR: "check cable, network card and load of the driver's computer, then "
-    "call resume",
+    Status.CONNECTION_POOR: "check the cable, the network card and the load of the driver's "
+    "computer, then call resume",
     Status.FOREIGN_COMMAND: "the robot follows somebody else's commands: stop the other "
     "publisher, then call resume",
     Status.FOREIGN_STATE: "another node publishes states of this arm: stop it, then call resume",
-    Status.WRONG_ROBOT: "this is not the robot that is meant, see the detail: give all nodes the "
-    "same robot, or stop the simulator, then call reset",
+    Status.WRONG_ROBOT: "this is not the expected robot, see the detail: give all nodes the same "
+    "robot, or stop the simulator, then call reset",
     Status.COMMAND_REFUSED: "a command was beyond the limits of the gate and was held: the "
     "detail names the rule; report it",
     Status.TORQUE_EXCEEDED: "free the arm, then call reset; raise reflex limits if such torques "
     "are expected",
-    Status.REFERENCE_SLOWED: "the arm is held back by contact, limits or the end of its reach: a "
-    "trajectory waits, a streamed target is to come nearer",
+    Status.REFERENCE_SLOWED: "contact, a limit or the end of its reach holds the arm back: a "
+    "trajectory waits, a streamed target has to come closer",
     Status.UNBALANCED: "springs and external torque of a joint contradict each other: check the "
     "torque's sign and source, the stiffness in the robot's file, the control mode and the "
     "encoder, then call resume",
-    Status.AMBIGUOUS_LOAD: "a load, a drift or friction may be what looks like contact, so the arm "
+    Status.AMBIGUOUS_LOAD: "what looks like contact may be a load, a drift or friction, so the arm "
     "yields no further, or the torques do not show the declared payload: set the payload to what "
     "is held, tare, calibrate, or free the arm",
 }

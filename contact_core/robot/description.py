@@ -52,13 +52,13 @@ class Part:
     """
 
     urdf: str = parameter("", "URDF file below description/; empty if there is no such part")
-    prefix: str = parameter("", "put before every link and joint name of the part")
+    prefix: str = parameter("", "text put before every link and joint name of the part")
     mount_link: str = parameter("", "link of an earlier part that carries this part's root link")
     xyz: tuple[float, ...] = parameter(
         ZERO, "origin of the part's root link in the mount link", unit="m", size=3
     )
     rpy: tuple[float, ...] = parameter(
-        ZERO, "its roll, pitch and yaw in the mount link", unit="rad", size=3
+        ZERO, "roll, pitch and yaw of the part's root link in the mount link", unit="rad", size=3
     )
 
 
@@ -70,17 +70,28 @@ class JointFrictionConfig:
         (0.0,), "friction while a joint slides", unit="Nm", low=0.0, per_joint=True
     )
     static_ratio: float = parameter(
-        1.0, "friction from which a joint breaks away, over the kinetic one", low=1.0, high=10.0
+        1.0,
+        "friction at which a joint breaks away, relative to the kinetic friction",
+        low=1.0,
+        high=10.0,
     )
     stribeck_velocity: float = parameter(
-        0.01, "at which 1/e of their difference is left", unit="rad/s", above=0.0
+        0.01,
+        "velocity at which 1/e of the difference of static and kinetic friction is left",
+        unit="rad/s",
+        above=0.0,
     )
     viscous: tuple[float, ...] = parameter(
-        (0.0,), "damping on top", unit="Nm s/rad", low=0.0, per_joint=True
+        (0.0,),
+        "viscous damping on top of Coulomb friction",
+        unit="Nm s/rad",
+        low=0.0,
+        per_joint=True,
     )
     presliding_stiffness: tuple[float, ...] = parameter(
         (0.0,),
-        "of the spring that friction is before it slides; with 0 it is regularised, and creeps",
+        "stiffness of the spring that friction is before it slides; with 0 friction is "
+        "regularised, and creeps",
         unit="Nm/rad",
         low=0.0,
         per_joint=True,
@@ -92,7 +103,7 @@ class JointsConfig:
     """What the arm's joints are like, and the controller of its factory that moves them."""
 
     home: tuple[float, ...] = parameter(
-        description="where the arm stands at the start of a scene that does not say it",
+        description="joint positions at the start of a scene that does not state any",
         unit="rad",
         per_joint=True,
     )
@@ -104,7 +115,7 @@ class JointsConfig:
         per_joint=True,
     )
     spring_torque: tuple[float, ...] = parameter(
-        description="largest torque that a controller may ask of these springs",
+        description="largest torque that a controller may ask of the joint springs",
         unit="Nm",
         above=0.0,
         high=1e4,
@@ -112,7 +123,7 @@ class JointsConfig:
     )
     damping_ratio: float = parameter(
         0.7,
-        "damping of these springs relative to critical, 2 ratio sqrt(K m_ii)",
+        "damping of the joint springs relative to critical, 2 ratio sqrt(K m_ii)",
         low=0.0,
         high=1.0,
     )
@@ -126,7 +137,7 @@ class JointsConfig:
     friction: JointFrictionConfig = nested(JointFrictionConfig)
     torque_noise: tuple[float, ...] = parameter(
         (0.1,),
-        "standard deviation of white noise of the external torque",
+        "standard deviation of the external torque's white noise",
         unit="Nm",
         low=0.0,
         per_joint=True,
@@ -142,20 +153,20 @@ class RobotConfig:
 
     name: str = parameter(description="name of the composed robot")
     arm_joints: tuple[str, ...] = parameter(
-        description="arm joints from the base to the flange, the order of q; those of another "
+        description="arm joints from the base to the flange, in the order of q; those of another "
         "arm after them"
     )
     tool_link: str = parameter(description="link whose frame is the end effector")
-    joints: JointsConfig = parameter(description="what the joints are like")
+    joints: JointsConfig = parameter(description="properties of the joints")
     arm: Part = nested(Part)
     gripper: Part = nested(Part)
     other_arm: Part = nested(Part)
     other_gripper: Part = nested(Part)
-    gripper_joint: str = parameter("", "joint that opens the gripper; empty without gripper")
+    gripper_joint: str = parameter("", "joint that opens the gripper; empty without a gripper")
     calibration: str = parameter(
         "",
-        "file beside this one that says how wrong all this is of one arm, from contact-stack "
-        "calibrate; empty if that is not known",
+        "file beside this one, written by `contact-stack calibrate`, that says how far one arm "
+        "differs from all this; empty if that is not known",
     )
 
 

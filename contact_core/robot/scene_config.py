@@ -32,8 +32,12 @@ class SolverConfig:
     relative_tolerance: float = parameter(
         1e-2, "Newton stops at velocity changes below this times v_s", above=0.0, high=1.0
     )
-    max_iterations: int = parameter(20, "Newton iterations of one step", low=1, high=1000)
-    max_substeps: int = parameter(20, "sub-steps into which a failed step is cut", low=1, high=100)
+    max_iterations: int = parameter(
+        20, "largest number of Newton iterations of one step", low=1, high=1000
+    )
+    max_substeps: int = parameter(
+        20, "largest number of sub-steps into which a failed step is cut", low=1, high=100
+    )
     friction_law: str = parameter(
         "linear",
         "friction within stiction: the paper's, or Drake's",
@@ -54,7 +58,7 @@ class SolverConfig:
     )
     max_contacts: int = parameter(
         0,
-        "contact points a step may have, or it fails; 0 for as many as there are",
+        "largest number of contact points of a step, beyond which it fails; 0 for no bound",
         low=0,
         high=100000,
     )
@@ -65,22 +69,24 @@ class TorqueSensorConfig:
     """How the true external torque becomes the measured one, in this order."""
 
     cutoff: float = parameter(
-        10.0, "cut-off of a first-order low-pass; 0 for none", unit="Hz", low=0.0
+        10.0, "cut-off frequency of a first-order low-pass; 0 for none", unit="Hz", low=0.0
     )
     delay: float = parameter(
         0.0, "pure delay, rounded to whole periods", unit="s", low=0.0, high=1.0
     )
-    bias: tuple[float, ...] = parameter((0.0,), "constant error", unit="Nm", per_joint=True)
+    bias: tuple[float, ...] = parameter(
+        (0.0,), "constant error of the torque", unit="Nm", per_joint=True
+    )
     drift: float = parameter(
         0.0,
-        "standard deviation of the error's random walk after one second",
+        "standard deviation of the error after one second of its random walk",
         unit="Nm/sqrt(s)",
         low=0.0,
     )
     noise: tuple[float, ...] = parameter(
         (0.1,),
-        "standard deviation of white noise per sample; a scene that leaves it out has that of the "
-        "robot's file",
+        "standard deviation of white noise per sample; a scene that leaves it out has the noise"
+        " of the robot's file",
         unit="Nm",
         low=0.0,
         per_joint=True,
@@ -93,13 +99,21 @@ class CameraConfig:
 
     rate: float = parameter(30.0, "pictures per second", unit="Hz", above=0.0, high=1000.0)
     noise: float = parameter(
-        0.003, "standard deviation along each axis", unit="m", low=0.0, high=1.0
+        0.003,
+        "standard deviation of a pose's position along each axis",
+        unit="m",
+        low=0.0,
+        high=1.0,
     )
     turn_noise: float = parameter(
-        math.radians(1.0), "standard deviation about each axis", unit="rad", low=0.0, high=1.0
+        math.radians(1.0),
+        "standard deviation of a pose's rotation about each axis",
+        unit="rad",
+        low=0.0,
+        high=1.0,
     )
     delay: float = parameter(
-        0.033, "until a picture has been looked at", unit="s", low=0.0, high=10.0
+        0.033, "time from a picture to the poses found in it", unit="s", low=0.0, high=10.0
     )
     dropouts: float = parameter(
         0.05, "share of the pictures in which nothing is found", low=0.0, high=1.0
@@ -112,7 +126,7 @@ class CartesianImpedanceConfig:
 
     stiffness: tuple[float, ...] = parameter(
         (2000.0, 2000.0, 2000.0, 200.0, 200.0, 200.0),
-        "along x, y, z [N/m], then about x, y, z [Nm/rad] of the base frame",
+        "stiffness along x, y, z [N/m], then about x, y, z [Nm/rad] of the base frame",
         low=0.0,
         high=5000.0,
         size=AXES,
@@ -131,11 +145,18 @@ class GripperConfig:
 
     initial_position: float = parameter(0.0, "finger position at the start", unit="m", low=0.0)
     initial_target: float = parameter(
-        0.0, "finger position that its drive holds or presses towards", unit="m", low=0.0
+        0.0,
+        "finger position that the gripper's drive holds or presses towards at the start",
+        unit="m",
+        low=0.0,
     )
     initial_effort: float = parameter(20.0, "grip force at the start", unit="N", low=0.0)
-    stiffness: float = parameter(2000.0, "of the position controller", unit="N/m", above=0.0)
-    damping_ratio: float = parameter(1.0, "of the position controller", low=0.0, high=10.0)
+    stiffness: float = parameter(
+        2000.0, "stiffness of the position controller", unit="N/m", above=0.0
+    )
+    damping_ratio: float = parameter(
+        1.0, "damping of the position controller relative to critical", low=0.0, high=10.0
+    )
     armature: float = parameter(0.5, "effective mass of motor and gear", unit="kg", low=0.0)
     speed: float = parameter(0.1, "how fast the target position moves", unit="m/s", above=0.0)
 
@@ -150,16 +171,19 @@ class ArmErrorsConfig:
 
     mass_ratio: tuple[float, ...] = parameter(
         (1.0,),
-        "mass and inertia of the link that each joint moves, over those described",
+        "mass and inertia of the link that each joint moves, relative to those described",
         low=0.1,
         high=10.0,
         per_joint=True,
     )
     tool_mass_ratio: float = parameter(
-        1.0, "the same of what is mounted on the last one", low=0.0, high=100.0
+        1.0,
+        "mass and inertia of what is mounted on the last link, relative to those described",
+        low=0.0,
+        high=100.0,
     )
     tilt: tuple[float, ...] = parameter(
-        (0.0, 0.0), "of the base, about x and y", unit="rad", low=-0.5, high=0.5, size=2
+        (0.0, 0.0), "tilt of the base about x and y", unit="rad", low=-0.5, high=0.5, size=2
     )
     friction_seen: bool = parameter(
         False,
@@ -168,7 +192,7 @@ class ArmErrorsConfig:
     )
     gear_stiffness: tuple[float, ...] = parameter(
         (0.0,),
-        "of the gears between encoders and links; 0 for rigid ones",
+        "stiffness of the gears between encoders and links; 0 for rigid ones",
         unit="Nm/rad",
         low=0.0,
         per_joint=True,
@@ -199,9 +223,11 @@ class RobotSceneConfig:
         per_joint=True,
     )
     damping_ratio: float = parameter(
-        description="its damping relative to critical, 2 ratio sqrt(K m_ii)", low=0.0, high=10.0
+        description="damping of its springs relative to critical, 2 ratio sqrt(K m_ii)",
+        low=0.0,
+        high=10.0,
     )
-    friction: JointFrictionConfig = parameter(description="of the joints")
+    friction: JointFrictionConfig = parameter(description="friction of the joints")
     control_mode: str = parameter(
         JOINT_IMPEDANCE,
         "joint springs, springs at the tool that take a wrench on top, or joint springs turned "
@@ -223,14 +249,17 @@ class ObjectConfig:
     """A thing in the scene: furniture, or something to hold."""
 
     urdf: str = parameter(description="URDF file, beside the scene or below description/")
-    free: bool = parameter(False, "whether it moves; otherwise it is fixed to the world")
+    free: bool = parameter(False, "whether the object moves; otherwise it is fixed to the world")
     kinematic: bool = parameter(
-        False, "whether it floats and no force moves it, as a hand that pushes"
+        False,
+        "whether the object moves as it is told and no force moves it, such as a hand that pushes",
     )
     frame: str = parameter(WORLD, "world, or the robot's link that the pose is relative to")
-    xyz: tuple[float, ...] = parameter((0.0, 0.0, 0.0), "position at the start", unit="m", size=3)
+    xyz: tuple[float, ...] = parameter(
+        (0.0, 0.0, 0.0), "position of the object at the start", unit="m", size=3
+    )
     rpy: tuple[float, ...] = parameter(
-        (0.0, 0.0, 0.0), "roll, pitch and yaw at the start", unit="rad", size=3
+        (0.0, 0.0, 0.0), "roll, pitch and yaw of the object at the start", unit="rad", size=3
     )
 
 
@@ -239,10 +268,12 @@ class SurfaceConfig:
     """Contact parameters of a surface; two surfaces in contact are combined."""
 
     of: tuple[str, ...] = parameter(
-        (), "robot, environment, names of objects or links; empty for everything else"
+        (),
+        "what has this surface: robot, environment, names of objects or links; empty for "
+        "everything else",
     )
     stiffness: float = parameter(
-        2e4, "of this surface, in series with the other's", unit="N/m", above=0.0
+        2e4, "stiffness of this surface, in series with the other's", unit="N/m", above=0.0
     )
     dissipation: float = parameter(5.0, "Hunt-Crossley dissipation", unit="s/m", low=0.0)
     friction: float = parameter(0.5, "coefficient of friction", low=0.0, high=10.0)
@@ -256,15 +287,15 @@ class SceneConfig:
     robot: RobotSceneConfig = parameter(description="the robot")
     time_step: float = parameter(1e-3, "step h of the simulation", unit="s", above=0.0, high=0.1)
     period: float = parameter(5e-3, "time between two commands", unit="s", above=0.0, high=1.0)
-    gravity: tuple[float, ...] = parameter((0.0, 0.0, -9.81), "gravity", unit="m/s^2", size=3)
+    gravity: tuple[float, ...] = parameter(
+        (0.0, 0.0, -9.81), "acceleration of gravity, world frame", unit="m/s^2", size=3
+    )
     gravity_compensated: bool = parameter(True, "whether the robot's controller cancels its weight")
     may_touch: tuple[str, ...] = parameter(
         ("robot / environment", "environment / environment"),
         "pairs that may touch: robot, environment, names of objects or links",
     )
-    engine: str = parameter(
-        "tamsi", "what simulates the scene: ours, or Drake's SAP", options=ENGINES
-    )
+    engine: str = parameter("tamsi", "simulation engine: ours, or Drake's SAP", options=ENGINES)
     solver: SolverConfig = nested(SolverConfig)
     torque_sensor: TorqueSensorConfig = nested(TorqueSensorConfig)
     camera: CameraConfig = nested(CameraConfig)

@@ -88,7 +88,7 @@ class Case(ABC):
 class StickSlipBox(Case):
     """m vdot = f(t) - mu~(|v| / v_s) W sgn(v): a box sticks and slips, ``tamsi`` Sec. IV-A."""
 
-    time_step: float = parameter(1e-2, "step h", unit="s", above=0.0, high=1.0)
+    time_step: float = parameter(1e-2, "time step of the simulation", unit="s", above=0.0, high=1.0)
     solver: SolverConfig = nested(SolverConfig)
 
     def engine(self) -> Engine:
@@ -153,12 +153,12 @@ def _acceleration(
 class ParallelGripper(Case):
     """The shaken parallel jaw gripper of ``tamsi`` Sec. VI-A; there is no gravity."""
 
-    time_step: float = parameter(3e-3, "step h", unit="s", above=0.0, high=0.1)
+    time_step: float = parameter(3e-3, "time step of the simulation", unit="s", above=0.0, high=0.1)
     stiffness: float = parameter(1e4, "contact stiffness k", unit="N/m", above=0.0)
     dissipation: float = parameter(10.0, "contact dissipation d", unit="s/m", low=0.0)
     friction: float = parameter(0.1, "coefficient of friction", low=0.0, high=10.0)
     shake_period: float = parameter(0.5, "period T of the shaking", unit="s", above=0.0)
-    shake_amplitude: float = parameter(0.15, "its amplitude A", unit="m", low=0.0)
+    shake_amplitude: float = parameter(0.15, "amplitude A of the shaking", unit="m", low=0.0)
     grip_force: float = parameter(10.0, "force of the sliding finger", unit="N", low=0.0)
     solver: SolverConfig = nested(SolverConfig)
 
@@ -204,8 +204,10 @@ class ParallelGripper(Case):
 class AllegroHand(Case):
     """Fingers close around a mug and rock it; open loop, without gravity, ``tamsi`` Sec. VI-B."""
 
-    time_step: float = parameter(7e-4, "step h", unit="s", above=0.0, high=0.1)
-    period: float = parameter(3.0, "of the mug's turning to and fro", unit="s", above=0.0)
+    time_step: float = parameter(7e-4, "time step of the simulation", unit="s", above=0.0, high=0.1)
+    period: float = parameter(
+        3.0, "period in which the mug is turned to and fro", unit="s", above=0.0
+    )
     solver: SolverConfig = nested(SolverConfig)
 
     def model(self) -> BuiltModel:

@@ -35,7 +35,7 @@ class DriverConfig:
     )
     reliability: str = parameter(
         BEST_EFFORT,
-        "what subscribers of the driver's topics ask for in real time",
+        "reliability that subscribers of the driver's topics ask for in real time",
         options=(BEST_EFFORT, RELIABLE),
     )
     torque_sign: float = parameter(
@@ -46,19 +46,19 @@ class DriverConfig:
     joint_torque_sign: float = parameter(
         0.0,
         "factor from the driver's measured joint torque to one that is positive where it "
-        "accelerates the joint; 0: that of the driver, -1 for those of the Fast Robot Interface",
+        "accelerates the joint; 0: the driver's own, which is -1 for the Fast Robot Interface",
         options=(0.0, 1.0, -1.0),
     )
     joint_torque_kind: str = parameter(
         "",
         "what the driver's measured joint torque is: that of the joint, that without the arm's "
-        "weight, or a motor current; empty: what it is by default, that of the joint",
+        "weight, or a motor current; empty: the driver's own",
         options=("", *(kind.value for kind in TorqueKind)),
     )
     torque_cutoff: float = parameter(
         0.0,
-        "cut-off of a first-order low-pass on the external torque, for drivers that do not "
-        "filter it; 0 for none",
+        "cut-off frequency of a first-order low-pass on the external torque, for drivers that "
+        "do not filter it; 0 for none",
         unit="Hz",
         low=0.0,
         high=1000.0,

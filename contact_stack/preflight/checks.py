@@ -41,10 +41,10 @@ class PreflightLimits:
     """What the checks accept."""
 
     rate_error: float = parameter(
-        0.05, "largest relative error of the rate of the states", above=0.0, high=1.0
+        0.05, "largest relative error of the rate of the joint states", above=0.0, high=1.0
     )
     gap: float = parameter(
-        3.0, "longest time between two states", unit="periods", low=1.0, high=100.0
+        3.0, "longest time between two joint states", unit="periods", low=1.0, high=100.0
     )
     torque: float = parameter(
         1.0,
@@ -61,9 +61,9 @@ class PreflightLimits:
         high=100.0,
     )
     push_torque: float = parameter(
-        2.0, "torque at a joint from which on a push counts", unit="Nm", above=0.0, high=20.0
+        2.0, "torque at a joint that counts as a push", unit="Nm", above=0.0, high=20.0
     )
-    pushed_joints: int = parameter(3, "joints that the push must reach", low=1, high=7)
+    pushed_joints: int = parameter(3, "number of joints that the push must reach", low=1, high=7)
     stiffness_error: float = parameter(
         0.25, "largest relative error of the measured stiffness", above=0.0, high=1.0
     )

@@ -50,7 +50,7 @@ class PreflightConfig(RobotNodeConfig):
 
     driver: str = parameter("lbr_fri", "driver profile the robot or simulator speaks")
     arm: DriverConfig = nested(DriverConfig)
-    rate: float = parameter(200.0, "rate of the states", unit="Hz", low=20.0, high=1000.0)
+    rate: float = parameter(200.0, "rate of the joint states", unit="Hz", low=20.0, high=1000.0)
     held: HeldConfig = nested(HeldConfig)
     limits: PreflightLimits = nested(PreflightLimits)
     start_timeout: float = parameter(

@@ -80,19 +80,24 @@ class ViewerConfig(RobotNodeConfig):
     port: int = parameter(
         8080, "port of the page; the next free one if it is taken", low=1024, high=65535
     )
-    rate: float = parameter(30.0, "how often the page is brought up to date", unit="Hz",
+    rate: float = parameter(30.0, "how often the page is updated", unit="Hz",
                             low=1.0, high=60.0)  # fmt: skip
-    history: float = parameter(15.0, "time shown in the plots", unit="s", low=1.0, high=120.0)
+    history: float = parameter(
+        15.0, "length of the time axis of the plots", unit="s", low=1.0, high=120.0
+    )
     memory: float = parameter(60.0, "how far the page looks back", unit="s", low=1.0, high=600.0)
     beside: str = parameter(
-        "", "recording whose arm is shown as well, translucent, since both began to move"
+        "",
+        "recording whose arm is shown as well, translucent, aligned to the moment at which "
+        "each begins to move",
     )
     commands: bool = parameter(
-        True, "offer buttons and links to drag where a simulator is heard; where the host is not "
-        "local, to whoever enters the token that the terminal shows"
+        True,
+            "offer buttons, and links to drag, where there is a simulator; where the host is "
+            "not local, to whoever enters the token that the terminal shows"
     )  # fmt: skip
     robot_commands: bool = parameter(
-        False, "offer to command a robot, to whoever enters the token that the terminal shows"
+        False, "offer to command a real robot, to whoever enters the token that the terminal shows"
     )
 
 

@@ -43,8 +43,10 @@ class Wsg50Config(RobotNodeConfig):
     """The gripper WSG 50 over its text protocol."""
 
     host: str = parameter("192.168.1.20", "address of the gripper")
-    port: int = parameter(1000, "TCP port of its text protocol", low=1, high=65535)
-    rate: float = parameter(50.0, "how often it is asked", unit="Hz", low=1.0, high=200.0)
+    port: int = parameter(1000, "TCP port of the gripper's text protocol", low=1, high=65535)
+    rate: float = parameter(
+        50.0, "how often the gripper is asked for its state", unit="Hz", low=1.0, high=200.0
+    )
     effort: float = parameter(
         20.0,
         "force of a finger for goals that state none",

@@ -60,7 +60,8 @@ class MoverNodeConfig:
 
     patience: float = parameter(
         1.0,
-        "how long camera, arm or controller may be silent, or a thing lie tilted, until it ends",
+        "how long camera, arm or controller may be silent, or an object lie tilted, until the "
+        "goal ends",
         unit="s",
         low=0.1,
         high=60.0,
@@ -252,9 +253,9 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         if mover.rests:
             return PlanStatus.SUCCEEDED, ""
         if stop.reason is PlanStatus.CANCELED:
-            return stop.reason, "send the goal again to go on from where things are"
+            return stop.reason, "send the goal again to go on from where the objects are"
         if stop.reason is not None and mover.loop.disturbed >= DISTURBED:
-            return stop.reason, "things keep moving by themselves: let them come to rest"
+            return stop.reason, "objects keep moving by themselves: let them come to rest"
         if stop.reason is not None:
             return stop.reason, "allow more time, or a larger tolerance"
         self._upright = self._upright if mover.beyond else time.monotonic()

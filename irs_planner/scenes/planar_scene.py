@@ -21,7 +21,7 @@ ORIGIN = (0.0, 0.0)
 class Circle:
     """A disc; radius 0 makes a point."""
 
-    radius: float = parameter(description="radius", unit="m", low=0.0)
+    radius: float = parameter(description="radius of the circle", unit="m", low=0.0)
     center: tuple[float, ...] = parameter(ORIGIN, "y, z in the body frame", unit="m", size=2)
 
 
@@ -99,7 +99,7 @@ class PlanarObject:
     """
 
     name: str = parameter(description="unique name")
-    mass: float = parameter(description="mass", unit="kg", above=0.0)
+    mass: float = parameter(description="mass of the object", unit="kg", above=0.0)
     inertia: float = parameter(
         description="moment of inertia about the centre of mass", unit="kg m^2", above=0.0
     )
@@ -119,7 +119,7 @@ class PlanarLink:
 
     name: str = parameter(description="unique name")
     joint: str = parameter(
-        description="type of its joint", options=("revolute", "prismatic_y", "prismatic_z")
+        description="type of the link's joint", options=("revolute", "prismatic_y", "prismatic_z")
     )
     stiffness: float = parameter(
         description="proportional gain of the joint's position controller K",

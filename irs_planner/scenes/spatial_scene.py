@@ -21,12 +21,14 @@ TOOL_AXES = ("x", "y", "z", "axis_x", "axis_y", "axis_z")
 class SpatialSceneConfig:
     """The schema of ``config/irs/spatial_scenes/*.yaml``."""
 
-    scene: str = parameter(description="simulator's scene, a file of config/scenes without .yaml")
+    scene: str = parameter(
+        description="the simulator's scene, a file of config/scenes without .yaml"
+    )
     contact_links: tuple[str, ...] = parameter(
         (), "robot links that may touch something; empty: what moves with the last joint"
     )
-    whole_arm: bool = parameter(True, "whether the other links keep away from everything")
-    fingers: bool = parameter(False, "whether the gripper's opening is an input, too")
+    whole_arm: bool = parameter(True, "whether the other links are kept away from everything")
+    fingers: bool = parameter(False, "whether the gripper's opening is an input as well")
 
 
 @dataclass(frozen=True)

@@ -11,18 +11,23 @@ from contact_core.base.config import parameter
 class SearchSettings:
     """Settings of the global planner; none of them knows the scale of a scene but clearance."""
 
-    seed: int = parameter(0, "seed of all samples", low=0)
+    seed: int = parameter(0, "seed of all random samples", low=0)
     time_budget: float = parameter(
         0.0, "time after which the best plan so far is returned; 0 for no limit", unit="s", low=0.0
     )
-    attempts: int = parameter(2000, "attempts to extend the tree before the search gives up", low=1)
+    attempts: int = parameter(2000, "attempts to extend the tree until the search gives up", low=1)
     force: float = parameter(
-        0.0, "largest force of a robot on anything in a push; 0 for no limit", unit="N", low=0.0
+        0.0,
+        "largest force of a robot on anything while it pushes; 0 for no limit",
+        unit="N",
+        low=0.0,
     )
     hold: bool = parameter(
-        True, "whether objects are also squeezed and moved as one body with the robot"
+        True, "whether objects may also be squeezed and moved as one body with the robot"
     )
-    lean: bool = parameter(True, "whether robots may touch what is fixed, on their way or to lean")
+    lean: bool = parameter(
+        True, "whether robots may touch what is fixed, on their way or to lean on it"
+    )
     clearance: float = parameter(
         0.005, "distance at which a robot passes objects and begins to push", unit="m", above=0.0
     )

@@ -32,9 +32,11 @@ from robust_planner.risk.risk_planner import check_risk
 class PlanServerConfig:
     """What a client may ask for; the plan itself is described by its goal."""
 
-    max_knots: int = parameter(401, "Most knots of a plan: memory and time grow with them.", low=2)
+    max_knots: int = parameter(
+        401, "largest number of knots of a plan; memory and time grow with it", low=2
+    )
     max_samples: int = parameter(
-        1_000_000, "Most sampled worlds for the empirical violation rate.", low=1
+        1_000_000, "largest number of sampled worlds for the empirical violation rate", low=1
     )
 
 

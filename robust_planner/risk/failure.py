@@ -21,21 +21,21 @@ class FailureConfig:
 
     goal_tolerance: tuple[float, ...] = parameter(
         (),
-        "Largest final error of every position, then of every velocity, 0 where it does not "
-        "matter [m, rad, m/s, rad/s].",
+        "largest final error of every position, then of every velocity, 0 where it does not "
+        "matter [m, rad, m/s, rad/s]",
         low=0.0,
     )
     final_gap: float = parameter(
-        0.0, "Largest final distance of a contact point to the ground.", unit="m", low=0.0
+        0.0, "largest final distance of a contact point to the ground", unit="m", low=0.0
     )
     impact_speed: float = parameter(
-        0.0, "Largest speed towards the ground at which contact begins.", unit="m/s", low=0.0
+        0.0, "largest speed towards the ground at which contact begins", unit="m/s", low=0.0
     )
     contact_force: float = parameter(
-        0.0, "Largest normal force of a contact, mean over a time step.", unit="N", low=0.0
+        0.0, "largest normal force of a contact, mean over a time step", unit="N", low=0.0
     )
     slip_speed: float = parameter(
-        0.0, "Largest speed at which a point slides that touches the ground.", unit="m/s", low=0.0
+        0.0, "largest speed at which a point slides that touches the ground", unit="m/s", low=0.0
     )
 
     @property

@@ -46,7 +46,7 @@ class Distribution(ABC):
 class Normal(Distribution):
     """A Gaussian."""
 
-    mean: float = parameter(description="mean")
+    mean: float = parameter(description="mean value")
     sigma: float = parameter(description="standard deviation", low=0.0)
 
     def quantile(self, probability: np.ndarray) -> np.ndarray:

@@ -24,7 +24,12 @@ class DriverFaultsConfig:
         True, "whether a command beyond a position limit, or too fast a motion, ends the driver"
     )
     late: float = parameter(
-        0.05, "how late a state is on request", unit="s", above=0.0, high=1.0, live=True
+        0.05,
+        "how late a state is when that fault is asked for",
+        unit="s",
+        above=0.0,
+        high=1.0,
+        live=True,
     )
     restart_time: float = parameter(
         2.0, "how long the driver takes to start again", unit="s", low=0.0, high=60.0, live=True

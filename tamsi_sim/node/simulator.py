@@ -88,7 +88,7 @@ class SimulatorConfig:
     )
     engine: str = parameter(
         "scene",
-        "what simulates it: ours, Drake's SAP, or what the scene says",
+        "simulation engine: ours, Drake's SAP, or what the scene says",
         options=("scene", *ENGINES),
     )
     driver: str = parameter("lbr_fri", "driver profile to speak")
@@ -99,11 +99,11 @@ class SimulatorConfig:
     seed: int = parameter(0, "seed of the sensor noise", low=0)
     lockstep: bool = parameter(False, "wait for the participants instead of real time")
     pace: float = parameter(
-        0.0, "simulated seconds that pass in a real one at most, in lock-step; 0 for no bound",
+        0.0, "largest number of simulated seconds per real second in lock-step; 0 for no bound",
         low=0.0, high=10.0, live=True,
     )  # fmt: skip
     autostart: bool = parameter(
-        True, "activate at the start; otherwise a transition of the life cycle does"
+        True, "activate at the start; otherwise a life-cycle transition does it"
     )
     participants: tuple[str, ...] = parameter(
         ("contact_estimator", "contact_aware_controller"), "nodes that take part in lock-step"

@@ -29,7 +29,9 @@ class SurroundingsConfig:
     obstacle: str = parameter(
         "", "fixed object that stands higher or lower than in the scene; empty for none", live=True
     )
-    height: float = parameter(0.0, "by how much it does", unit="m", low=-0.3, high=0.3, live=True)
+    height: float = parameter(
+        0.0, "by how much the obstacle stands higher", unit="m", low=-0.3, high=0.3, live=True
+    )
 
 
 class Surroundings:

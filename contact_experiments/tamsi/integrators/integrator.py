@@ -121,13 +121,19 @@ class IntegratorConfig:
         1e-3, "bound a on the local error of the velocities, with error control",
         unit="m/s and rad/s", above=0.0, high=10.0,
     )  # fmt: skip
-    max_iterations: int = parameter(10, "Newton iterations of one step", low=1, high=1000)
+    max_iterations: int = parameter(
+        10, "largest number of Newton iterations of one step", low=1, high=1000
+    )
     max_rate: float = parameter(
         1.0, "ratio of successive Newton updates above which the iteration has diverged",
         above=0.0,
     )  # fmt: skip
     min_step: float = parameter(
-        1e-9, "a step that fails is halved, but not below this", unit="s", above=0.0, high=1.0
+        1e-9,
+        "a step that fails is halved, but not below this length",
+        unit="s",
+        above=0.0,
+        high=1.0,
     )
 
 

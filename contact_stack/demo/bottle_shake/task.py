@@ -71,11 +71,11 @@ class BottleTask:
         (0.80, -0.18), "x and y of the bottle at the start", unit="m", size=2
     )
     goal: tuple[float, ...] = parameter(
-        (0.80, 0.18), "x and y of where it has to be placed", unit="m", size=2
+        (0.80, 0.18), "x and y of where the bottle is to be placed", unit="m", size=2
     )
     shakes: int = parameter(6, "how often the bottle is shaken", low=1)
     speed: float = parameter(
-        1.0, "of all motions but the shaking, relative to the usual", above=0.0, high=2.0
+        1.0, "speed of all motions but the shaking, relative to the usual one", above=0.0, high=2.0
     )
 
     def keyframes(self, feedback: bool) -> dict[BottleStage, tuple[Keyframe, ...]]:

@@ -40,17 +40,19 @@ class PushConditions:
     """What the planner does not know."""
 
     camera: CameraConfig = nested(CameraConfig)
-    mass: float = parameter(1.0, "true mass over the planner's", above=0.0)
-    friction: float = parameter(1.0, "true friction over the usual one", above=0.0)
+    mass: float = parameter(1.0, "true mass of the object, relative to the planner's", above=0.0)
+    friction: float = parameter(1.0, "true friction, relative to the usual one", above=0.0)
     kick: float = parameter(
-        0.0, "how far the thing is kicked away in the middle", unit="m", low=0.0
+        0.0, "how far the object is kicked away in the middle of the run", unit="m", low=0.0
     )
-    kick_turn: float = parameter(0.0, "and turned", unit="rad")
-    engine: str = parameter("tamsi", "what simulates it")
+    kick_turn: float = parameter(
+        0.0, "by what angle the object is turned in the middle of the run", unit="rad"
+    )
+    engine: str = parameter("tamsi", "simulation engine")
     whole_arm: bool = parameter(
         False, "whether the planner knows the whole arm in 3-D, else a disc in the plane"
     )
-    timeout: float = parameter(180.0, "when it has failed", unit="s", above=0.0)
+    timeout: float = parameter(180.0, "time after which the run has failed", unit="s", above=0.0)
 
 
 @dataclass(frozen=True)

@@ -206,7 +206,7 @@ def test_a_thing_that_never_rests_is_told_of(tmp_path) -> None:
     result = world.run(StopCondition(time_budget=3.0))
     assert world.mover.loop.disturbed > 5
     assert result.status_name == PlanStatus.TIME_BUDGET_REACHED.name
-    assert result.remedy == "things keep moving by themselves: let them come to rest"
+    assert result.remedy == "objects keep moving by themselves: let them come to rest"
 
 
 @pytest.mark.parametrize(
