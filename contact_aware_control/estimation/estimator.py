@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,12 +11,11 @@ from contact_aware_control.contact import ContactEstimate, ContactMode
 from contact_aware_control.estimation.base import Estimator, EstimatorOutput, EstimatorStatus
 from contact_aware_control.estimation.calibration import Calibration, prior
 from contact_aware_control.estimation.config import EstimatorConfig
-from contact_aware_control.estimation.filter import RESIDUAL_TIME, FilterEstimate
+from contact_aware_control.estimation.filter import FilterEstimate
 from contact_aware_control.estimation.load import LoadClassifier, Verdict
-from contact_aware_control.estimation.measurement import MeanTorque, Torques
+from contact_aware_control.estimation.measurement import MeanTorque, Torques, diagonal, squared_norm
 from contact_aware_control.estimation.modes import MODE_RADIUS
 from contact_aware_control.estimation.surface import new_placement, place
-from contact_aware_control.estimation.tare import JumpingLowPass
 from contact_aware_control.estimation.tool_surface import ToolSurface, check_held
 from contact_aware_control.estimation.torque_balance import FreeTorque, TorqueBalance
 from contact_aware_control.estimation.tracker import MISSING_RESIDUAL, ContactTracker, Track
@@ -27,10 +27,6 @@ from contact_core.robot.robot import Robot
 TRUSTED_OVER_LEAST, MAX_OVER_LEAST = 10.0, 30.0
 """A force over the least one that causes its torques: up to where its contact may count as located
 (on the outer links it reaches 7), and up to where it is believed (on link 4 it reaches 23)."""
-
-TORQUE_TIME = 0.01
-"""Time constant of the low-pass on the torque that detection and force use; jumps that noise does
-not explain pass unfiltered [s]."""
 
 MAX_IDENTIFIABLE_RESIDUAL, MIN_IDENTIFIABLE_WEIGHT = 3.0, 0.6
 """Residual above which a contact is not identifiable, and weight of its main mode below which it
@@ -80,9 +76,6 @@ class ContactEstimator(Estimator):
         self._held = self._balance.held
         self._tool.hold(self._held)
         self._classifier = LoadClassifier(self._robot.n, config.load, config.detection.threshold)
-        self._low_pass = JumpingLowPass(TORQUE_TIME)
-        self._mean = JumpingLowPass(RESIDUAL_TIME)
-        self._torque = np.zeros(self._robot.n)
         self._residual = 0.0
 
     @property
@@ -114,91 +107,84 @@ class ContactEstimator(Estimator):
         """Process one sample, see :meth:`Estimator.update`."""
         free = self._balance.update(stamp_ns, q, external_torque)
         if free is None:
-            return self._output(stamp_ns, EstimatorStatus.REJECTED)
-        self._torque = free.torque
-        if self._held is not self._balance.held:
-            self._held = self._balance.held
-            self._tool.hold(self._held)
-            self._tracker.forget(stamp_ns)
-        deviation = np.sqrt(free.covariance.diagonal())
-        smooth = self._low_pass.update(self._torque, deviation, free.period)
-        evidence = _squared(free.covariance, smooth)
-        found = self._track(stamp_ns, free, smooth, evidence)
-        touched = bool(self._tracker.tracks)
-        threshold = self._config.detection.threshold
-        # A contact that is lost for a moment, while the torque stays, is not over.
-        judged = touched or evidence >= threshold
-        verdict = self._judge(free, smooth) if judged else self._untouched()
-        self._balance.learn(
-            touched=touched, free=evidence < 0.5 * threshold, contact=self._classifier.contact
-        )
+            return self._decide(stamp_ns, None)
+        self._take_held(stamp_ns)
+        evidence = squared_norm(free.covariance, free.smooth)
+        found = self._track(stamp_ns, free, evidence)
+        verdict = self._judge(free, evidence)
         contacts = tuple(
             self._contact(track, estimate, stamp_ns, q, ambiguous=verdict is not Verdict.CONTACT)
             for track, estimate in found
         )
         if verdict is Verdict.LOAD:
             self._tracker.end_all(stamp_ns)
-        return self._output(stamp_ns, self._status(contacts), contacts)
+        return self._decide(stamp_ns, contacts)
 
-    def _untouched(self) -> Verdict:
-        """Nothing is to be explained."""
-        self._classifier.reset()
-        return Verdict.CONTACT
+    def _take_held(self, stamp_ns: int) -> None:
+        """Change the surface with what is held; nothing is known of contacts there."""
+        if self._held is not self._balance.held:
+            self._held = self._balance.held
+            self._tool.hold(self._held)
+            self._tracker.forget(stamp_ns)
 
-    def _judge(self, free: FreeTorque, smooth: np.ndarray) -> Verdict:
-        """Tell contact from load; one that was taken or left counts as known from now on."""
-        covariance, matrix, balance = free.covariance, self._balance.load_matrix, self._balance
-        verdict = self._classifier.update(
-            smooth, covariance, matrix, balance.known_load, free.period
+    def _track(
+        self, stamp_ns: int, free: FreeTorque, evidence: float
+    ) -> list[tuple[Track, FilterEstimate]]:
+        """Start, follow and end contacts: predict, weigh and resample; return those to report."""
+        robot, torque, smooth = self._robot, free.torque, free.smooth
+        covariance = free.covariance.copy()
+        diagonal(covariance)[:] += self._config.noise.relative**2 * float(smooth @ smooth)
+        found: list[tuple[Track, FilterEstimate]] = []
+        if self._tracker.tracks or evidence >= self._config.detection.threshold:
+            origins = robot.joint_origins
+            place(self._surface, robot.joint_rotations, origins, self._placement)
+            mean = MeanTorque(free.mean, (1.0 - free.mean_share) * free.noise**2)
+            torques = Torques(torque, smooth, covariance, origins, robot.joint_axes, mean)
+            found = self._tracker.update(stamp_ns, self._placement, torques, evidence, free.period)
+        if len(found) == 1:
+            self._residual = found[0][1].residual
+        else:
+            for _, contact in found:
+                smooth = smooth - self._torque_of(contact)
+            left = smooth if found else torque
+            self._residual = squared_norm(covariance, left) / robot.n
+        return found
+
+    def _judge(self, free: FreeTorque, evidence: float) -> Verdict:
+        """Tell contact from load, and learn from what is neither.
+
+        A load that was taken or left counts as known from now on.
+        """
+        balance, threshold = self._balance, self._config.detection.threshold
+        touched, verdict = bool(self._tracker.tracks), Verdict.CONTACT
+        if not touched and evidence < threshold:
+            self._classifier.reset()
+        else:
+            # A contact that is lost for a moment, while the torque stays, is not over.
+            verdict = self._explain(free)
+        balance.learn(
+            touched=touched, free=evidence < 0.5 * threshold, contact=self._classifier.contact
         )
+        return verdict
+
+    def _explain(self, free: FreeTorque) -> Verdict:
+        balance, smooth, covariance = self._balance, free.smooth, free.covariance
+        matrix, found, known = balance.load_matrix, balance.found_load, balance.known_load
+        verdict = self._classifier.update(smooth, covariance, matrix, known, free.period)
         load, deviation = self._classifier.load, self._classifier.covariance
-        found = balance.found_load
         if found.any() and (
-            _squared(covariance, smooth + matrix @ found) < self._config.detection.threshold
+            squared_norm(covariance, smooth + matrix @ found) < self._config.detection.threshold
         ):
             # The torque is that of an arm without load again.
             verdict, load, deviation = Verdict.LOAD, -found, np.zeros((4, 4))
         if verdict is Verdict.LOAD:
             balance.take_load(load, deviation)
             self._classifier.reset()
-            self._low_pass.reset()
-            self._mean.reset()
         return verdict
 
-    def _track(
-        self, stamp_ns: int, free: FreeTorque, smooth: np.ndarray, evidence: float
-    ) -> list[tuple[Track, FilterEstimate]]:
-        """Start, follow and end contacts; return those to be reported."""
-        robot, origins = self._robot, self._robot.joint_origins
-        if self._tracker.tracks or evidence >= self._config.detection.threshold:
-            place(self._surface, robot.joint_rotations, origins, self._placement)
-        model_error = self._config.noise.relative * np.linalg.norm(smooth)
-        covariance = free.covariance + model_error**2 * np.eye(robot.n)
-        mean = self._mean.update(self._torque, np.sqrt(free.covariance.diagonal()), free.period)
-        averaged = MeanTorque(mean, (1.0 - self._mean.variance_share) * free.noise**2)
-        axes = robot.joint_axes
-        torques = Torques(self._torque, smooth, covariance, origins, axes, averaged)
-        found = self._tracker.update(stamp_ns, self._placement, torques, evidence, free.period)
-        if len(found) > 1:
-            self._residual = self._unexplained(found, smooth, covariance)
-        else:
-            left = found[0][1].residual if found else _squared(covariance, self._torque) / robot.n
-            self._residual = left
-        return found
-
-    def _unexplained(
-        self,
-        found: list[tuple[Track, FilterEstimate]],
-        torque: np.ndarray,
-        covariance: np.ndarray,
-    ) -> float:
-        """Return the squared whitened torque per joint that contacts leave together."""
-        for _, contact in found:
-            link = self._links[contact.shape]
-            torque = torque - self._robot.torque_of_force(
-                link, contact.point_world, contact.force_world
-            )
-        return _squared(covariance, torque) / self._robot.n
+    def _torque_of(self, contact: FilterEstimate) -> np.ndarray:
+        link = self._links[contact.shape]
+        return self._robot.torque_of_force(link, contact.point_world, contact.force_world)
 
     def _contact(
         self,
@@ -213,8 +199,9 @@ class ContactEstimator(Estimator):
         pose = self._robot.link_pose(link)
         located = estimate.modes[0][2]
         joints = int(self._surface.joints[estimate.shape])
-        least = self._least_force(link, joints, estimate, q)
-        ratio = float(np.linalg.norm(estimate.force_world)) / max(least, 1e-9)
+        # Along the bones of the arm any force causes next to no torque.
+        least = self._levers.least_force(q, self._torque_of(estimate), joints)
+        ratio = math.hypot(*estimate.force_world) / max(least, 1e-9)
         trusted = ratio <= TRUSTED_OVER_LEAST and not track.guessed
         return ContactEstimate(
             number=track.number,
@@ -239,16 +226,6 @@ class ContactEstimator(Estimator):
             same_wrench=trusted and self._identifiable(estimate, self._weight_of_wrench(estimate)),
         )
 
-    def _least_force(
-        self, link: str, joints: int, estimate: FilterEstimate, q: np.ndarray
-    ) -> float:
-        """Return the least force that causes the torques of a contact's force [N].
-
-        Along the bones of the arm any force causes next to none.
-        """
-        torque = self._robot.torque_of_force(link, estimate.point_world, estimate.force_world)
-        return self._levers.least_force(q, torque, joints)
-
     def _identifiable(self, estimate: FilterEstimate, weight: float) -> bool:
         limits = self._config.estimate
         return bool(
@@ -261,18 +238,39 @@ class ContactEstimator(Estimator):
 
     def _weight_of_wrench(self, estimate: FilterEstimate) -> float:
         """Return the weight of all modes where the same force does the same to the arm."""
-        force = estimate.force_world
-        along = force / max(float(np.linalg.norm(force)), 1e-9)
-        joints, weight = self._surface.joints, 0.0
+        fx, fy, fz = estimate.force_world.tolist()
+        x, y, z = estimate.point_world.tolist()
+        joints, reach = self._surface.joints, MODE_RADIUS * math.hypot(fx, fy, fz)
+        weight = 0.0
         for shape, point, share in estimate.modes:
-            aside = np.cross(point - estimate.point_world, along)
-            near = float(np.linalg.norm(aside)) < MODE_RADIUS
-            if near and joints[shape] == joints[estimate.shape]:
+            dx, dy, dz = point[0] - x, point[1] - y, point[2] - z
+            moment = math.hypot(dy * fz - dz * fy, dz * fx - dx * fz, dx * fy - dy * fx)
+            if moment <= reach and joints[shape] == joints[estimate.shape]:
                 weight += share
         return weight
 
-    def _status(self, contacts: tuple[ContactEstimate, ...]) -> EstimatorStatus:
+    def _decide(
+        self, stamp_ns: int, contacts: tuple[ContactEstimate, ...] | None
+    ) -> EstimatorOutput:
+        """Tell what was found; None stands for a sample that was refused."""
+        balance = self._balance
+        return EstimatorOutput(
+            stamp_ns=stamp_ns,
+            status=self._status(contacts),
+            contacts=contacts or (),
+            torque=balance.now.torque,
+            bias=balance.bias,
+            tare=balance.tare_status,
+            rejected=balance.rejected,
+            residual=self._residual,
+            calibrated=balance.calibrated,
+            load=balance.undeclared_mass,
+        )
+
+    def _status(self, contacts: tuple[ContactEstimate, ...] | None) -> EstimatorStatus:
         """Return the worst of what is known about the contacts."""
+        if contacts is None:
+            return EstimatorStatus.REJECTED
         if not contacts:
             return EstimatorStatus.FREE
         if all(contact.ambiguous for contact in contacts):
@@ -289,31 +287,7 @@ class ContactEstimator(Estimator):
             return EstimatorStatus.CONVERGING
         return EstimatorStatus.NOT_IDENTIFIABLE
 
-    def _output(
-        self,
-        stamp_ns: int,
-        status: EstimatorStatus,
-        contacts: tuple[ContactEstimate, ...] = (),
-    ) -> EstimatorOutput:
-        return EstimatorOutput(
-            stamp_ns=stamp_ns,
-            status=status,
-            contacts=contacts,
-            torque=self._torque.copy(),
-            bias=self._balance.bias.copy(),
-            tare=self._balance.tare_status,
-            rejected=self._balance.rejected,
-            residual=self._residual,
-            calibrated=self._balance.calibrated,
-            load=self._balance.undeclared_mass,
-        )
-
 
 def _deviation(covariance: np.ndarray) -> float:
     """Root of the mean squared distance that a covariance stands for."""
-    return float(np.sqrt(np.trace(covariance)))
-
-
-def _squared(covariance: np.ndarray, torque: np.ndarray) -> float:
-    """Return the squared whitened norm of a torque."""
-    return float(torque @ np.linalg.solve(covariance, torque))
+    return math.sqrt(covariance.trace())

@@ -8,18 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from contact_aware_control.estimation import particles
-from contact_aware_control.estimation.alternative import Alternative
 from contact_aware_control.estimation.config import ParticleConfig
-from contact_aware_control.estimation.likelihood import FrictionPyramids, evaluate
-from contact_aware_control.estimation.located_contact import LocatedContact
+from contact_aware_control.estimation.likelihood import FrictionPyramids, evaluate, evaluate_at
 from contact_aware_control.estimation.measurement import Measurement, Sample
-from contact_aware_control.estimation.modes import MIN_MODE_WEIGHT, MODE_RADIUS, ModeFinder
-from contact_aware_control.estimation.surface import (
-    Placement,
-    RobotSurface,
-    closest_on_shape,
-    to_world,
-)
+from contact_aware_control.estimation.modes import MIN_MODE_WEIGHT, MODE_RADIUS, locate, new_modes
+from contact_aware_control.estimation.place import Alternative, LocatedContact
+from contact_aware_control.estimation.surface import Placement, RobotSurface, to_world
+from contact_aware_control.estimation.torque_balance import MEAN_TIME
 
 MOTION_SPREAD, SEARCH_SPREAD = 0.002, 0.03
 """Step of the motion model per update and axis, and while no particle explains the torque [m]."""
@@ -46,10 +41,6 @@ POINT_TIME = 0.03
 FORCE_TIME = 0.3
 """Time constant of the low-pass on the force that is expected to stay when another contact comes
 [s]."""
-
-RESIDUAL_TIME = 0.05
-"""Time constant of the low-pass on the residual, and of a mean torque that tells how much of it is
-no noise [s]."""
 
 SEARCH_RESIDUAL = 2.0
 """Squared whitened residual of the low-passed torque, per joint, above which a set searches."""
@@ -96,8 +87,6 @@ class FilterEstimate:
 class ContactParticleFilter:
     """Follows one contact on the robot's surface.
 
-    Each update: motion, likelihood, estimate of the main mode, resampling.
-
     Attributes:
         place: The estimate.
         settled_for: How long the estimate has explained the torque [s].
@@ -119,6 +108,7 @@ class ContactParticleFilter:
             rng: Random numbers.
         """
         self._surface = surface
+        self._body = body
         self._config = config
         self._rng = rng
         self._friction = FrictionPyramids(
@@ -126,7 +116,7 @@ class ContactParticleFilter:
         )
         self._particles = particles.new_particles(config.count)
         self._spare = particles.new_particles(config.count)
-        self._modes = ModeFinder(surface, body, config.count)
+        self._modes = new_modes(config.count, surface.kind.size)
         self._alternative = Alternative(surface, self._friction, SEARCH_SPREAD, rng)
         self.place = LocatedContact(surface, self._friction, rng)
         self._residual = math.nan
@@ -161,7 +151,7 @@ class ContactParticleFilter:
     def update(
         self, placement: Placement, sample: Sample, period: float, fixed: bool = False
     ) -> FilterEstimate:
-        """Process one torque sample.
+        """Process one torque sample: predict, weigh, estimate, resample.
 
         Args:
             placement: Where the shapes are.
@@ -174,27 +164,27 @@ class ContactParticleFilter:
         """
         self._predict(placement, sample.measured, fixed)
         effective = self._weigh(placement, sample.measured)
-        self._modes.find(self._particles, self._last_point(placement))
-        if not fixed:
-            self._follow_main_mode(placement, period)
-        estimate = self._assemble(placement, sample, period, effective)
-        self._judge(estimate, period)
+        estimate = self._estimate(placement, sample, period, fixed, effective)
         self._resample()
+        self._judge(estimate, period)
         return estimate
 
     def _predict(self, placement: Placement, measurement: Measurement, fixed: bool) -> None:
-        """Move the particles, further the less they explain the torque."""
+        """Move the particles, further the less they explain the torque, but for the best."""
         kept = self._keep_best()
-        if fixed:
-            self._move(placement, 0.0, kept, exploration=0.0)
-            return
-        if self._unexplained_for > RESTART_TIME:
+        if not fixed and self._unexplained_for > RESTART_TIME:
             self._unexplained_for = 0.0
             self._acquire(placement, measurement, kept)
             kept = self._keep_best()
-        searching = self._unexplained_for > 0.0
-        spread = SEARCH_SPREAD if searching else MOTION_SPREAD
-        self._move(placement, spread, kept, EXPLORATION)
+        spread = SEARCH_SPREAD if self._unexplained_for > 0.0 else MOTION_SPREAD
+        if fixed:
+            self._move(placement, kept, 0.0, 0.0)
+        else:
+            self._move(placement, kept, spread, EXPLORATION)
+
+    def _move(self, placement: Placement, kept: int, spread: float, exploration: float) -> None:
+        p = self._particles
+        particles.move(self._surface, placement, p, kept, spread, exploration, self._rng)
 
     def _judge(self, estimate: FilterEstimate, period: float) -> None:
         """Count for how long the estimate has explained the torque, or has not."""
@@ -218,99 +208,75 @@ class ContactParticleFilter:
             self._resample()
             left = 1.0 - (i + 1) / ACQUISITION_ROUNDS
             step = MOTION_SPREAD * (COARSEST_STEP / MOTION_SPREAD) ** left
-            self._move(placement, step, 0, EXPLORATION)
+            self._move(placement, 0, step, EXPLORATION)
 
     def _keep_best(self) -> int:
         """Put the best over time among the particles: estimate, alternative; return how many."""
-        best = [place for place in (self.place, self._alternative) if place.shape >= 0]
-        for i, place in enumerate(best):
-            particles.set_particle(self._particles, i, place.shape, *place.point, *place.outward)
-        return len(best)
-
-    def _move(self, placement: Placement, spread: float, first: int, exploration: float) -> None:
-        p = self._particles
-        particles.move(self._surface, placement, p, first, spread, exploration, self._rng)
+        place, other = self.place, self._alternative
+        best = (place.shape, place.point, other.shape, other.point)
+        return particles.keep(self._surface, self._particles, *best)
 
     def _weigh(self, placement: Placement, measurement: Measurement) -> float:
         p = self._particles
-        evaluate(
-            measurement,
-            placement,
-            self._surface.joints,
-            self._friction,
-            p.shape,
-            p.point,
-            p.normal,
-            p.point_world,
-            p.force,
-            p.cost,
-        )
+        evaluate(measurement, placement, self._surface.joints, self._friction, *p[:-1])
         return particles.weigh(p, MIN_EFFECTIVE_SHARE)
 
     def _resample(self) -> None:
         particles.resample(self._particles, self._spare, self._rng)
         self._particles, self._spare = self._spare, self._particles
 
-    def _last_point(self, placement: Placement) -> np.ndarray | None:
-        """Return where the last estimate is now, (3) world frame [m]."""
-        if self.place.shape < 0:
-            return None
-        return np.array(to_world(placement, self.place.shape, *self.place.point))
-
-    def _follow_main_mode(self, placement: Placement, period: float) -> None:
-        """Move the estimate towards the main mode, on the mode's shape."""
-        center = self._modes.center
-        last = self._last_point(placement)
-        if last is not None and np.linalg.norm(center - last) < MODE_RADIUS:
-            gain = 1.0 - math.exp(-period / POINT_TIME)
-            center = last + gain * (center - last)
-        self.place.shape = self._modes.shape(favoured=self.place.shape)
-        self.place.point = closest_on_shape(self._surface, placement, self.place.shape, center)
-
-    def _assemble(
-        self, placement: Placement, sample: Sample, period: float, effective: float
+    def _estimate(
+        self, placement: Placement, sample: Sample, period: float, fixed: bool, effective: float
     ) -> FilterEstimate:
-        """Evaluate force, residual and second moments at the estimated point."""
-        point, inward = self.place.in_world(placement)
-        cost, force = self.place.fit(placement, sample.smooth)
-        self.place.force = force
-        residual = self.place.residual(placement, sample.measured)
+        """Follow the main mode, and evaluate force, residuals and second moments there."""
+        surface, p, modes, place = self._surface, self._particles, self._modes, self.place
+        gain = 1.0 - math.exp(-period / POINT_TIME)
+        count, main, place.shape = locate(
+            surface, placement, p, self._body, modes, place.shape, place.point, gain, fixed
+        )
+        at, found = (main, place.shape, place.point), np.empty((9, 3))
+        cost, residual, left, spread = evaluate_at(
+            surface, placement, p, modes, self._friction, sample, *at, found
+        )
+        joints = sample.smooth.weighted.size
+        point, place.force = found[0], found[2]
         if math.isnan(self._residual):
-            self._residual = residual
-        gain = 1.0 - math.exp(-period / RESIDUAL_TIME)
-        self._residual += gain * (residual - self._residual)
-        point_covariance, force_covariance, spread = self._modes.covariances(point, force)
+            self._residual = residual / joints
+        gain = 1.0 - math.exp(-period / MEAN_TIME)
+        self._residual += gain * (residual / joints - self._residual)
         alternative = self._alternative.update(
             placement, self._particles, sample.smooth, point, cost, period
         )
+        left /= joints
+        if left > SEARCH_RESIDUAL:
+            # A place nearby counts where that of the estimate says little.
+            left = min(left, place.slide(placement, sample.mean, enough=0.0))
         return FilterEstimate(
-            shape=self.place.shape,
+            shape=place.shape,
             point_world=point,
-            normal_world=inward,
-            force_world=force,
-            point_covariance=point_covariance,
-            force_covariance=force_covariance + self.place.force_noise(placement, sample.smooth),
+            normal_world=found[1],
+            force_world=place.force,
+            point_covariance=found[3:6],
+            force_covariance=found[6:9],
             residual=self._residual,
-            unexplained=cost / sample.smooth.weighted.size,
-            unexplained_mean=self._unexplained_near(placement, sample.mean),
+            unexplained=cost / joints,
+            unexplained_mean=left,
             effective_sample_size=effective,
             spread=spread,
-            modes=self._all_modes(placement, point, alternative),
+            modes=self._all_modes(placement, count, main, point, alternative),
         )
 
-    def _unexplained_near(self, placement: Placement, mean: Measurement) -> float:
-        """Return the residual per joint; that near the estimate where its own says something."""
-        residual = self.place.residual(placement, mean)
-        if residual > SEARCH_RESIDUAL:
-            residual = min(residual, self.place.slide(placement, mean, enough=0.0))
-        return residual
-
     def _all_modes(
-        self, placement: Placement, point: np.ndarray, alternative: float
+        self, placement: Placement, count: int, main: int, point: np.ndarray, alternative: float
     ) -> tuple[tuple[int, np.ndarray, float], ...]:
         """List main mode, other modes and the alternative, whose probability is given."""
-        main = (self.place.shape, point, self._modes.weight)
-        found = [main, *self._modes.others(placement)]
+        modes = self._modes
+        found = [(self.place.shape, point, float(modes.weight[main]))]
+        found += [
+            (int(modes.shape[mode]), modes.point[mode].copy(), float(modes.weight[mode]))
+            for mode in range(count)
+            if mode != main
+        ]
         if alternative < MIN_MODE_WEIGHT:
             return tuple(found)
         shape = self._alternative.shape
@@ -319,6 +285,6 @@ class ContactParticleFilter:
         found = [
             (s, p, (1.0 - alternative) * weight)
             for s, p, weight in found
-            if np.linalg.norm(p - place) > MODE_RADIUS
+            if math.dist(p, place) > MODE_RADIUS
         ]
         return (*found, (shape, place, alternative))

@@ -12,15 +12,31 @@ from typing import NamedTuple
 
 import numpy as np
 
-from contact_aware_control.estimation.measurement import Measurement, jacobian_column
-from contact_aware_control.estimation.surface import Placement, to_world
-from contact_core.base.kernel import kernel
+from contact_aware_control.estimation.measurement import (
+    Measurement,
+    Sample,
+    inverse,
+    jacobian_column,
+    point_jacobian,
+)
+from contact_aware_control.estimation.modes import Modes, mode_covariances
+from contact_aware_control.estimation.particles import Particles
+from contact_aware_control.estimation.surface import (
+    Placement,
+    RobotSurface,
+    outward_normal,
+    to_world,
+)
+from contact_core.base.kernel import kernel, leaf_kernel
 
 SINGULAR = 1e-12
 """A system whose determinant is this small, relative to the product of its diagonal, is
 singular: its minimum is also reached on the boundary, by fewer rays. So is that of a ray
 whose torque is this small, squared and relative. Links that fewer than three joints move
 have such systems."""
+
+FORCE_PRIOR = 100.0
+"""Standard deviation [N] of a force about which the torques say nothing."""
 
 
 class FrictionPyramids(NamedTuple):
@@ -42,7 +58,7 @@ class FrictionPyramids(NamedTuple):
     surprise: float
 
 
-@kernel
+@leaf_kernel
 def best_force(
     measurement: Measurement,
     joints: int,
@@ -73,8 +89,8 @@ def best_force(
     Returns:
         (L; then the force on the robot, world frame [N]).
     """
+    columns = measurement.columns
     ux, uy, uz, vx, vy, vz = tangents(nx, ny, nz)
-    columns = np.empty((joints, 3))
     for k in range(joints):
         jx, jy, jz = jacobian_column(measurement, k, x, y, z)
         columns[k, 0] = jx * ux + jy * uy + jz * uz
@@ -115,7 +131,7 @@ def best_force(
     )
 
 
-@kernel
+@leaf_kernel
 def fit_at(
     measurement: Measurement,
     placement: Placement,
@@ -144,7 +160,8 @@ def fit_at(
     nx = -(r[0, 0] * normal[0] + r[0, 1] * normal[1] + r[0, 2] * normal[2])
     ny = -(r[1, 0] * normal[0] + r[1, 1] * normal[1] + r[1, 2] * normal[2])
     nz = -(r[2, 0] * normal[0] + r[2, 1] * normal[1] + r[2, 2] * normal[2])
-    cost, fx, fy, fz = best_force(measurement, shape_joints[shape], x, y, z, nx, ny, nz, friction)
+    joints = shape_joints[shape]
+    cost, fx, fy, fz = best_force(measurement, joints, x, y, z, nx, ny, nz, friction)
     return cost, x, y, z, fx, fy, fz
 
 
@@ -176,26 +193,74 @@ def evaluate(
         cost: (N) written: L.
     """
     for i in range(shape.size):
-        (
-            cost[i],
-            point_world[i, 0],
-            point_world[i, 1],
-            point_world[i, 2],
-            force[i, 0],
-            force[i, 1],
-            force[i, 2],
-        ) = fit_at(
-            measurement,
-            placement,
-            shape_joints,
-            friction,
-            shape[i],
-            point[i],
-            normal[i],
+        cost[i], x, y, z, fx, fy, fz = fit_at(
+            measurement, placement, shape_joints, friction, shape[i], point[i], normal[i]
         )
+        point_world[i], force[i] = (x, y, z), (fx, fy, fz)
 
 
 @kernel
+def evaluate_at(
+    surface: RobotSurface,
+    placement: Placement,
+    p: Particles,
+    modes: Modes,
+    friction: FrictionPyramids,
+    sample: Sample,
+    main: int,
+    shape: int,
+    at: np.ndarray,
+    found: np.ndarray,
+) -> tuple[float, float, float, float]:
+    """Evaluate an estimate.
+
+    Args:
+        surface: The shapes.
+        placement: Where they are.
+        p: The evaluated particles.
+        modes: Their modes.
+        friction: The friction pyramids.
+        sample: The torque.
+        main: The main mode.
+        shape: The shape that the estimate is on.
+        at: (3) the estimate, frame of that shape [m].
+        found: (9, 3) written, world frame: point [m]; normal into the robot; force [N]; covariance
+            of the point [m^2]; of the force, bounded by a prior where the torques say nothing
+            [N^2].
+
+    Returns:
+        (L of the low-passed torque, of the torque as measured, of its mean; root mean square
+        distance of all particles to the estimate [m]).
+    """
+    joints, smooth = surface.joints, sample.smooth
+    normal = outward_normal(surface, shape, at)
+    cost, x, y, z, fx, fy, fz = fit_at(smooth, placement, joints, friction, shape, at, normal)
+    residual = fit_at(sample.measured, placement, joints, friction, shape, at, normal)[0]
+    left = fit_at(sample.mean, placement, joints, friction, shape, at, normal)[0]
+    point, force = found[0], found[2]
+    point[:], force[:] = (x, y, z), (fx, fy, fz)
+    r = placement.rotation[shape]
+    for a in range(3):
+        found[1, a] = -(r[a, 0] * normal[0] + r[a, 1] * normal[1] + r[a, 2] * normal[2])
+    spread = mode_covariances(p, modes.members, main, point, force, found[3:6], found[6:9])
+    found[6:9] += _force_covariance(smooth, joints[shape], point)
+    return cost, residual, left, spread
+
+
+@kernel
+def _force_covariance(measurement: Measurement, joints: int, point: np.ndarray) -> np.ndarray:
+    """Return the covariance (3, 3) of a fitted force that the torque's noise causes [N^2]."""
+    jacobian = point_jacobian(measurement.joint_origins, measurement.joint_axes, joints, point)
+    information, precision = np.eye(3) / FORCE_PRIOR**2, measurement.precision
+    for a in range(3):
+        for b in range(3):
+            for i in range(joints):
+                for k in range(joints):
+                    information[a, b] += jacobian[a, i] * precision[i, k] * jacobian[b, k]
+    return inverse(information)
+
+
+@leaf_kernel
 def cone_least_squares(
     a00: float,
     a01: float,
@@ -266,7 +331,7 @@ def cone_least_squares(
     return best, f0, f1, f2
 
 
-@kernel
+@leaf_kernel
 def tangents(nx: float, ny: float, nz: float) -> tuple[float, float, float, float, float, float]:
     """Return unit vectors t1 and t2 that make (t1, t2, n) a right-handed frame."""
     if abs(nz) < 0.9:

@@ -20,10 +20,11 @@ from enum import Enum
 import numpy as np
 
 from contact_aware_control.estimation.config import LoadConfig
+from contact_aware_control.estimation.measurement import diagonal, squared_norm
 from contact_aware_control.estimation.torque_errors import CORRELATION_TIME
 
-BROADEST = np.array([10.0, 1.0, 1.0, 1.0])
-"""Standard deviations of a load that nothing is known of [kg], [kg m]."""
+NO_LOAD, ANY_LOAD = np.zeros(4), np.diag([100.0, 1.0, 1.0, 1.0])
+"""Mean and covariance of a load that nothing is known of [kg], [kg m]."""
 
 SURPRISE = 24.0
 """Squared whitened error that seven torques of the hypothesis exceed once in a thousand samples."""
@@ -41,6 +42,9 @@ where a load is in doubt that moves the arm meanwhile, the contact may slide and
 
 SLIGHT = 1.0
 """A load that is less makes no difference beside a contact [kg]."""
+
+_Sample = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]
+"""Torque, its covariance, H, known load and period, see :meth:`LoadHypothesis.update`."""
 
 
 class Verdict(Enum):
@@ -76,8 +80,7 @@ class LoadHypothesis:
         self._restart()
 
     def _restart(self) -> None:
-        self.load = np.zeros(4)
-        self.covariance = np.diag(BROADEST**2)
+        self.load, self.covariance = NO_LOAD, ANY_LOAD
         self._first: np.ndarray | None = None
         self._lasted = 0.0
 
@@ -103,10 +106,10 @@ class LoadHypothesis:
         """
         self._age += period
         sample = torque, covariance, matrix, known, period
-        changed = self._first is not None and not self._explains(*sample)
+        changed = self._first is not None and not self._explains(sample)
         if changed:
             self._restart()
-        if self._first is None and not self._explains(*sample):
+        if self._first is None and not self._explains(sample):
             self.verdict = Verdict.CONTACT
             self._restart()
         elif changed and self._age > WINDOW and self.load[0] >= 0.0:
@@ -117,25 +120,14 @@ class LoadHypothesis:
             self.verdict = self._decided(covariance, matrix)
         return self.verdict
 
-    def _explains(
-        self,
-        torque: np.ndarray,
-        covariance: np.ndarray,
-        matrix: np.ndarray,
-        known: np.ndarray,
-        period: float,
-    ) -> bool:
+    def _explains(self, sample: _Sample) -> bool:
         """Take in a sample; tell whether one load explains it and those before."""
-        if self._is_surprised(torque, covariance, matrix):
+        torque, covariance, matrix, known, period = sample
+        total = covariance + matrix @ self.covariance @ matrix.T
+        if squared_norm(total, torque - matrix @ self.load) > SURPRISE:
             return False
         self._condition(torque, covariance, matrix, period)
         return self._is_plausible(known)
-
-    def _is_surprised(self, torque: np.ndarray, covariance: np.ndarray, matrix: np.ndarray) -> bool:
-        """Tell whether the samples so far did not foresee this one."""
-        error = torque - matrix @ self.load
-        total = covariance + matrix @ self.covariance @ matrix.T
-        return bool(error @ np.linalg.solve(total, error) > SURPRISE)
 
     def _condition(
         self, torque: np.ndarray, covariance: np.ndarray, matrix: np.ndarray, period: float
@@ -170,8 +162,7 @@ class LoadHypothesis:
         turned = matrix - self._first
         change = turned @ self.load
         total = covariance + turned @ self.covariance @ turned.T
-        distinct = float(change @ np.linalg.solve(total, change))
-        return Verdict.LOAD if distinct > DISTINCT else Verdict.AMBIGUOUS
+        return Verdict.LOAD if squared_norm(total, change) > DISTINCT else Verdict.AMBIGUOUS
 
 
 class LoadClassifier:
@@ -195,7 +186,7 @@ class LoadClassifier:
             config: What a load may be.
             threshold: Squared whitened norm of a torque that is significant.
         """
-        self._n = joints
+        self._nothing = np.zeros(joints)
         self._threshold = threshold
         self._whole = LoadHypothesis(config)
         self._change = LoadHypothesis(config)
@@ -205,7 +196,7 @@ class LoadClassifier:
     def reset(self) -> None:
         """Nothing touches the arm."""
         self._whole.reset()
-        self._become_certain(np.zeros(self._n))
+        self._become_certain(self._nothing)
         self.load, self.covariance = self._whole.load, self._whole.covariance
 
     def update(
@@ -220,7 +211,7 @@ class LoadClassifier:
         found, doubted = self._whole, self._whole.load
         verdict = found.update(torque, covariance, matrix, known, period)
         if verdict is not Verdict.CONTACT:
-            self._become_certain(np.zeros(self._n))
+            self._become_certain(self._nothing)
         elif not self.contact.any() and abs(doubted[0]) < SLIGHT:
             self._become_certain(torque)
         else:
@@ -229,28 +220,22 @@ class LoadClassifier:
                 self._become_certain(torque - matrix @ doubted)
                 self._in_doubt = True
             found = self._change
-            verdict = self._judge_change(torque, covariance, matrix, known, period)
+            verdict = self._judge_change((torque, covariance, matrix, known, period))
         self.load, self.covariance = found.load, found.covariance
         return verdict
 
-    def _judge_change(
-        self,
-        torque: np.ndarray,
-        covariance: np.ndarray,
-        matrix: np.ndarray,
-        known: np.ndarray,
-        period: float,
-    ) -> Verdict:
+    def _judge_change(self, sample: _Sample) -> Verdict:
         """Tell whether a load may be what has changed the torque of a contact."""
+        torque, covariance, matrix, known, period = sample
         change = torque - self.contact
         # It may press any harder, or not at all.
         along = np.outer(self.contact, self.contact)
-        steady = covariance + self._across(CERTAIN)
-        is_slight = change @ np.linalg.solve(steady + along, change) < self._threshold
+        steady = self._beside(covariance, CERTAIN)
+        is_slight = squared_norm(steady + along, change) < self._threshold
         if self._in_doubt:
             self._slight_for = self._slight_for + period if is_slight else 0.0
             if self._slight_for < WINDOW:
-                moved = covariance + along + self._across(DOUBTED)
+                moved = self._beside(covariance, DOUBTED) + along
                 verdict = self._change.update(change, moved, matrix, known, period)
                 if verdict is not Verdict.CONTACT:
                     return verdict
@@ -266,10 +251,11 @@ class LoadClassifier:
         self._become_certain(self.contact + (1.0 - math.exp(-period / WINDOW)) * change)
         return Verdict.CONTACT
 
-    def _across(self, share: float) -> np.ndarray:
-        """Return the covariance (n, n) of a contact's torque that changes by a share of itself."""
-        variance: np.ndarray = share**2 * float(self.contact @ self.contact) * np.eye(self._n)
-        return variance
+    def _beside(self, covariance: np.ndarray, share: float) -> np.ndarray:
+        """Return a covariance (n, n) with that of a contact's torque which changes by a share."""
+        total = covariance.copy()
+        diagonal(total)[:] += share**2 * (self.contact @ self.contact)
+        return total
 
     def _become_certain(self, torque: np.ndarray) -> None:
         """Take a torque (n) for that of contacts [Nm]."""

@@ -9,7 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from contact_core.base.kernel import kernel
+from contact_core.base.kernel import kernel, leaf_kernel
+
+NEGLIGIBLE = 1e-14
+"""Share of a variance below which what others leave of it is rounding."""
 
 
 class Measurement(NamedTuple):
@@ -21,6 +24,7 @@ class Measurement(NamedTuple):
         square: tau^T P tau.
         joint_origins: (n, 3) world frame [m].
         joint_axes: (n, 3) unit vectors, world frame.
+        columns: (n, 3) scratch for the Jacobian of a point.
     """
 
     precision: np.ndarray
@@ -28,6 +32,7 @@ class Measurement(NamedTuple):
     square: float
     joint_origins: np.ndarray
     joint_axes: np.ndarray
+    columns: np.ndarray
 
 
 class KnownContact(NamedTuple):
@@ -110,11 +115,11 @@ class Torques:
             The torques without those of the others.
         """
         expected, covariance = self._expected(others)
-        precision = _inverse(covariance)
+        precision = inverse(covariance)
         smooth = mean = self._measurement(self.smooth - expected, precision)
         if self.mean is not None:
-            sharper = _inverse(covariance - np.diag(self.mean.less_noise))
-            mean = self._measurement(self.mean.torque - expected, sharper)
+            diagonal(covariance)[:] -= self.mean.less_noise
+            mean = self._measurement(self.mean.torque - expected, inverse(covariance))
         return Sample(self._measurement(self.measured - expected, precision), smooth, mean)
 
     def forces(self, others: Sequence[KnownContact], explained: np.ndarray) -> list[np.ndarray]:
@@ -128,7 +133,7 @@ class Torques:
             (3) of each [N].
         """
         expected, covariance = self._expected(others)
-        weighted = _solve(covariance, self.smooth - expected - explained)
+        weighted = inverse(covariance) @ (self.smooth - expected - explained)
         return [o.force + o.deviation**2 * o.jacobian @ weighted for o in others]
 
     def _expected(self, others: Sequence[KnownContact]) -> tuple[np.ndarray, np.ndarray]:
@@ -141,12 +146,12 @@ class Torques:
         return expected, covariance
 
     def _measurement(self, torque: np.ndarray, precision: np.ndarray) -> Measurement:
-        weighted = precision @ torque
-        square = float(torque @ weighted)
-        return Measurement(precision, weighted, square, self.joint_origins, self.joint_axes)
+        weighted, axes = precision @ torque, self.joint_axes
+        square, columns = float(torque @ weighted), np.empty_like(axes)
+        return Measurement(precision, weighted, square, self.joint_origins, axes, columns)
 
 
-@kernel
+@leaf_kernel
 def jacobian_column(
     measurement: Measurement, joint: int, x: float, y: float, z: float
 ) -> tuple[float, float, float]:
@@ -192,17 +197,49 @@ def point_jacobian(
     return jacobian
 
 
-def _inverse(covariance: np.ndarray) -> np.ndarray:
-    """Return the inverse; beside absurd forces rounding leaves a matrix that has none."""
-    try:
-        return np.linalg.inv(covariance)
-    except np.linalg.LinAlgError:
-        return np.linalg.pinv(covariance, hermitian=True)
+def diagonal(matrix: np.ndarray, first: int = 0) -> np.ndarray:
+    """Return a diagonal of a matrix that is stored row by row, to write into.
+
+    Args:
+        matrix: (n, m).
+        first: The column it begins at; it has to end before the last one.
+    """
+    rows, columns = matrix.shape
+    return matrix.reshape(-1)[first :: columns + 1][:rows]
 
 
-def _solve(covariance: np.ndarray, torque: np.ndarray) -> np.ndarray:
-    """Return the inverse times a torque (n), see :func:`_inverse`."""
-    try:
-        return np.linalg.solve(covariance, torque)
-    except np.linalg.LinAlgError:
-        return _inverse(covariance) @ torque
+@kernel
+def squared_norm(covariance: np.ndarray, torque: np.ndarray) -> float:
+    """Return the squared whitened norm of a torque.
+
+    Args:
+        covariance: (n, n) S, positive definite [Nm^2].
+        torque: (n) tau [Nm].
+
+    Returns:
+        tau^T S^-1 tau.
+    """
+    precision, square = inverse(covariance), 0.0
+    for i in range(torque.size):
+        for k in range(torque.size):
+            square += torque[i] * precision[i, k] * torque[k]
+    return square
+
+
+@kernel
+def inverse(covariance: np.ndarray) -> np.ndarray:
+    """Return the inverse (n, n) of a covariance (n, n), by Gauss and Jordan.
+
+    Beside absurd forces rounding leaves a matrix that has none: what is lost counts as unknown.
+    """
+    a = covariance.copy()
+    for k in range(a.shape[0]):
+        pivot = max(a[k, k], NEGLIGIBLE * covariance[k, k])
+        a[k, k] = 1.0
+        a[k] /= pivot
+        for i in range(a.shape[0]):
+            if i != k:
+                factor = a[i, k]
+                a[i, k] = 0.0
+                a[i] -= factor * a[k]
+    return a

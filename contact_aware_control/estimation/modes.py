@@ -5,9 +5,11 @@ The estimate follows one of them, the main mode.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from contact_aware_control.estimation.particles import Particles, new_particles
+from contact_aware_control.estimation.particles import Particles
 from contact_aware_control.estimation.surface import (
     Placement,
     RobotSurface,
@@ -32,114 +34,97 @@ SWITCH_RATIO = 1.5
 """How much heavier another mode or link must be to take over."""
 
 
-class ModeFinder:
-    """Clusters the particles; one of the clusters is the main one.
+class Modes(NamedTuple):
+    """The modes of a set of N particles on S shapes, heaviest first.
 
     Attributes:
-        main: Index of the main mode.
+        center: (MAX_MODES, 3) weighted mean of each, world frame [m].
+        weight: (MAX_MODES) share of each.
+        shape: (MAX_MODES) the shape each is on; not of the main mode.
+        point: (MAX_MODES, 3) the place on it, world frame [m]; not of the main mode.
+        members: (N) mode of each particle, -1 for none.
+        share: (S) scratch: weight on each shape.
     """
 
-    def __init__(self, surface: RobotSurface, body: np.ndarray, count: int) -> None:
-        """Allocate for a number of particles.
+    center: np.ndarray
+    weight: np.ndarray
+    shape: np.ndarray
+    point: np.ndarray
+    members: np.ndarray
+    share: np.ndarray
 
-        Args:
-            surface: The robot's surface, S shapes.
-            body: (S) number of the link each shape belongs to.
-            count: Number of particles.
-        """
-        self._surface = surface
-        self._body = body
-        self._particles = new_particles(count)
-        self._members = np.zeros(count, dtype=np.int64)
-        self._centers = np.zeros((MAX_MODES, 3))
-        self._weights = np.zeros(MAX_MODES)
-        self._share = np.zeros(surface.kind.size)
-        self._count = 0
-        self.main = 0
 
-    def find(self, particles: Particles, last: np.ndarray | None) -> None:
-        """Cluster the particles; the mode that the last estimate is in is favoured.
+def new_modes(particles: int, shapes: int) -> Modes:
+    """Return room for the modes of a number of particles on a number of shapes."""
+    return Modes(
+        center=np.zeros((MAX_MODES, 3)),
+        weight=np.zeros(MAX_MODES),
+        shape=np.zeros(MAX_MODES, dtype=np.int64),
+        point=np.zeros((MAX_MODES, 3)),
+        members=np.zeros(particles, dtype=np.int64),
+        share=np.zeros(shapes),
+    )
 
-        Args:
-            particles: The weighted set; it is read until the next call.
-            last: (3) last estimate of the contact point, world frame [m], if there is one.
-        """
-        self._particles = particles
-        self._count = find_modes(
-            particles,
-            MODE_RADIUS,
-            MIN_MODE_WEIGHT,
-            self._centers,
-            self._weights,
-            self._members,
-        )
-        self.main = 0
-        if last is not None and self._count > 1:
-            centers, weights = self._centers[: self._count], self._weights[: self._count]
-            near = np.linalg.norm(centers - last, axis=1) < MODE_RADIUS
-            favour = np.where(near, SWITCH_RATIO, 1.0)
-            self.main = int(np.argmax(favour * weights))
 
-    @property
-    def center(self) -> np.ndarray:
-        """(3) weighted mean of the main mode, world frame [m]."""
-        return self._centers[self.main]
+@kernel
+def locate(
+    surface: RobotSurface,
+    placement: Placement,
+    particles: Particles,
+    body: np.ndarray,
+    modes: Modes,
+    last: int,
+    at: np.ndarray,
+    gain: float,
+    fixed: bool,
+) -> tuple[int, int, int]:
+    """Cluster the particles, choose the main mode, and move the estimate towards it.
 
-    @property
-    def weight(self) -> float:
-        """Share of the main mode."""
-        return float(self._weights[self.main])
+    The mode and the link that the last estimate is in are favoured.
 
-    def shape(self, favoured: int = -1) -> int:
-        """Return the shape the main mode is on.
+    Args:
+        surface: The shapes.
+        placement: Where they are.
+        particles: The weighted set.
+        body: (S) number of the link each shape belongs to.
+        modes: Written.
+        last: The shape the estimate is on, -1 for none.
+        at: (3) the estimate, frame of that shape [m]; written.
+        gain: Share of the way that an estimate in the main mode goes.
+        fixed: Whether the estimate stays where it is.
 
-        Args:
-            favoured: The shape the last estimate was on: its link counts more. -1 for none.
-        """
-        return self._shape(self.main, int(self._body[favoured]) if favoured >= 0 else -1)
-
-    def others(self, placement: Placement) -> list[tuple[int, np.ndarray, float]]:
-        """Return (shape, point in the world frame [m], weight) of the other modes.
-
-        Args:
-            placement: Where the shapes are.
-        """
-        return [self._place(mode, placement) for mode in range(self._count) if mode != self.main]
-
-    def covariances(
-        self, point: np.ndarray, force: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return second moments of the main mode about an estimate.
-
-        Args:
-            point: (3) estimated point, world frame [m].
-            force: (3) estimated force, world frame [N].
-
-        Returns:
-            (3, 3) of the point [m^2], (3, 3) of the force [N^2], and the root mean square
-            distance of ALL particles to the point [m].
-        """
-        of_point, of_force = np.zeros((3, 3)), np.zeros((3, 3))
-        spread = mode_covariances(
-            self._particles, self._members, self.main, point, force, of_point, of_force
-        )
-        return of_point, of_force, spread
-
-    def _place(self, mode: int, placement: Placement) -> tuple[int, np.ndarray, float]:
-        shape = self._shape(mode, -1)
-        point = closest_on_shape(self._surface, placement, shape, self._centers[mode])
-        return shape, np.array(to_world(placement, shape, *point)), float(self._weights[mode])
-
-    def _shape(self, mode: int, favoured: int) -> int:
-        return main_shape(
-            self._particles,
-            self._members,
-            mode,
-            self._body,
-            favoured,
-            SWITCH_RATIO,
-            self._share,
-        )
+    Returns:
+        (number of modes, main mode, shape the estimate is on).
+    """
+    count = find_modes(
+        particles, MODE_RADIUS, MIN_MODE_WEIGHT, modes.center, modes.weight, modes.members
+    )
+    x, y, z, link = 0.0, 0.0, 0.0, -1
+    if last >= 0:
+        x, y, z = to_world(placement, last, at[0], at[1], at[2])
+        link = body[last]
+    main, heaviest, near = 0, -1.0, False
+    for mode in range(count):
+        c = modes.center[mode]
+        square = (c[0] - x) ** 2 + (c[1] - y) ** 2 + (c[2] - z) ** 2
+        favoured = last >= 0 and square < MODE_RADIUS**2
+        weight = modes.weight[mode] * (SWITCH_RATIO if favoured else 1.0)
+        if weight > heaviest:
+            main, heaviest, near = mode, weight, favoured
+    for mode in range(count):
+        c = modes.center[mode]
+        cx, cy, cz = c[0], c[1], c[2]
+        if mode != main:
+            s = main_shape(particles, modes.members, mode, body, -1, SWITCH_RATIO, modes.share)
+            px, py, pz = closest_on_shape(surface, placement, s, cx, cy, cz)
+            modes.shape[mode] = s
+            modes.point[mode] = to_world(placement, s, px, py, pz)
+        elif not fixed:
+            if near:
+                cx, cy, cz = x + gain * (cx - x), y + gain * (cy - y), z + gain * (cz - z)
+            last = main_shape(particles, modes.members, mode, body, link, SWITCH_RATIO, modes.share)
+            at[:] = closest_on_shape(surface, placement, last, cx, cy, cz)
+    return count, main, last
 
 
 @kernel

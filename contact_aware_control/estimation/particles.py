@@ -10,11 +10,12 @@ import numpy as np
 from contact_aware_control.estimation.surface import (
     Placement,
     RobotSurface,
+    outward_normal,
     project,
     sample,
     to_world,
 )
-from contact_core.base.kernel import kernel
+from contact_core.base.kernel import kernel, leaf_kernel
 
 
 class Particles(NamedTuple):
@@ -110,6 +111,37 @@ def move(
 
 
 @kernel
+def keep(
+    surface: RobotSurface,
+    particles: Particles,
+    shape: int,
+    point: np.ndarray,
+    other_shape: int,
+    other_point: np.ndarray,
+) -> int:
+    """Put two places in front of the particles, in place of others.
+
+    Args:
+        surface: The shapes.
+        particles: Changed.
+        shape: The shape that a place is on, -1 for none.
+        point: (3) the place, frame of the shape [m].
+        other_shape: The shape of the other place.
+        other_point: (3) the other place.
+
+    Returns:
+        How many there are.
+    """
+    kept = 0
+    for s, at in ((shape, point), (other_shape, other_point)):
+        if s >= 0:
+            nx, ny, nz = outward_normal(surface, s, at)
+            set_particle(particles, kept, s, at[0], at[1], at[2], nx, ny, nz)
+            kept += 1
+    return kept
+
+
+@leaf_kernel
 def set_particle(
     particles: Particles,
     i: int,
@@ -123,8 +155,7 @@ def set_particle(
 ) -> None:
     """Put one particle at a point of a shape."""
     particles.shape[i] = shape
-    particles.point[i, 0], particles.point[i, 1], particles.point[i, 2] = px, py, pz
-    particles.normal[i, 0], particles.normal[i, 1], particles.normal[i, 2] = nx, ny, nz
+    particles.point[i], particles.normal[i] = (px, py, pz), (nx, ny, nz)
 
 
 @kernel
@@ -174,7 +205,6 @@ def _weigh(particles: Particles, gamma: float) -> float:
     return 1.0 / squares
 
 
-@kernel
 def resample(particles: Particles, resampled: Particles, rng: np.random.Generator) -> None:
     """Systematic resampling: replicate particles in proportion to their weights.
 
@@ -183,8 +213,15 @@ def resample(particles: Particles, resampled: Particles, rng: np.random.Generato
         resampled: Written, with equal weights.
         rng: Random numbers.
     """
+    # Handing a generator to a kernel takes longer than the rest.
+    replicate(particles, resampled, rng.random())
+
+
+@kernel
+def replicate(particles: Particles, resampled: Particles, offset: float) -> None:
+    """Do as :func:`resample`, with a random number in [0, 1)."""
     count = particles.weight.size
-    position = rng.random() / count
+    position = offset / count
     j = 0
     cumulative = particles.weight[0]
     for i in range(count):
@@ -194,9 +231,8 @@ def resample(particles: Particles, resampled: Particles, rng: np.random.Generato
         resampled.shape[i] = particles.shape[j]
         resampled.cost[i] = particles.cost[j]
         resampled.weight[i] = 1.0 / count
-        for k in range(3):
-            resampled.point[i, k] = particles.point[j, k]
-            resampled.normal[i, k] = particles.normal[j, k]
-            resampled.point_world[i, k] = particles.point_world[j, k]
-            resampled.force[i, k] = particles.force[j, k]
+        resampled.point[i] = particles.point[j]
+        resampled.normal[i] = particles.normal[j]
+        resampled.point_world[i] = particles.point_world[j]
+        resampled.force[i] = particles.force[j]
         position += 1.0 / count

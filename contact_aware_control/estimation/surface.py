@@ -12,18 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from contact_core.base.errors import ModelError, choices
-from contact_core.base.kernel import kernel
+from contact_core.base.kernel import kernel, leaf_kernel
 from contact_core.multibody.collision.shapes import PlacedShape, ShapeKind
-from contact_core.multibody.collision.signed_distance import signed_distance
+from contact_core.multibody.collision.signed_distance import BOX, CAPSULE, SPHERE, signed_distance
 from contact_core.robot.robot import Robot
 
 HIDDEN_DEPTH = 1e-3
 """A point this deep [m] in another shape is not on the surface of the union."""
-
-
-SPHERE = int(ShapeKind.SPHERE)
-BOX = int(ShapeKind.BOX)
-CAPSULE = int(ShapeKind.CAPSULE)
 
 ATTEMPTS = 50
 """Draws of a point that is not hidden in another shape, before the last one is taken."""
@@ -166,7 +161,7 @@ def place(
             placement.translation[s, i] = position
 
 
-@kernel
+@leaf_kernel
 def to_world(
     placement: Placement, shape: int, x: float, y: float, z: float
 ) -> tuple[float, float, float]:
@@ -180,7 +175,7 @@ def to_world(
     )
 
 
-@kernel
+@leaf_kernel
 def to_shape(
     placement: Placement, shape: int, x: float, y: float, z: float
 ) -> tuple[float, float, float]:
@@ -196,7 +191,16 @@ def to_shape(
     )
 
 
-@kernel
+@leaf_kernel
+def is_beyond(placement: Placement, shape: int, x: float, y: float, z: float, reach: float) -> bool:
+    """Tell whether a point of the world is farther than a reach [m] from a shape's origin."""
+    dx = x - placement.translation[shape, 0]
+    dy = y - placement.translation[shape, 1]
+    dz = z - placement.translation[shape, 2]
+    return dx * dx + dy * dy + dz * dz > reach * reach
+
+
+@leaf_kernel
 def hidden(
     surface: RobotSurface, placement: Placement, shape: int, x: float, y: float, z: float
 ) -> bool:
@@ -216,15 +220,15 @@ def hidden(
     for s in range(surface.kind.size):
         if s == shape:
             continue
-        px, py, pz = to_shape(placement, s, x, y, z)
-        if px * px + py * py + pz * pz > surface.bounding_radius[s] ** 2:
+        if is_beyond(placement, s, x, y, z, surface.bounding_radius[s]):
             continue
+        px, py, pz = to_shape(placement, s, x, y, z)
         if signed_distance(surface.kind[s], surface.size[s], px, py, pz)[0] < -HIDDEN_DEPTH:
             return True
     return False
 
 
-@kernel
+@leaf_kernel
 def project(
     surface: RobotSurface, placement: Placement, shape: int, x: float, y: float, z: float
 ) -> tuple[int, float, float, float, float, float, float]:
@@ -250,10 +254,9 @@ def project(
         for s in range(surface.kind.size):
             if s == shape or not surface.candidate[s]:
                 continue
-            ox, oy, oz = to_shape(placement, s, x, y, z)
-            reach = surface.bounding_radius[s] + max(distance, 0.0)
-            if ox * ox + oy * oy + oz * oz > reach * reach:
+            if is_beyond(placement, s, x, y, z, surface.bounding_radius[s] + max(distance, 0.0)):
                 continue
+            ox, oy, oz = to_shape(placement, s, x, y, z)
             other, mx, my, mz = signed_distance(surface.kind[s], surface.size[s], ox, oy, oz)
             if other < distance:
                 shape, distance = s, other
@@ -267,23 +270,15 @@ def project(
     return shape, px, py, pz, nx, ny, nz
 
 
+@kernel
 def closest_on_shape(
-    surface: RobotSurface, placement: Placement, shape: int, point: np.ndarray
-) -> np.ndarray:
-    """Return the point of one shape closest to a point.
-
-    Args:
-        surface: The shapes.
-        placement: Where they are.
-        shape: The shape.
-        point: (3) world frame [m].
-
-    Returns:
-        (3) frame of the shape [m].
-    """
-    x, y, z = to_shape(placement, shape, *point)
-    distance, *normal = signed_distance(surface.kind[shape], surface.size[shape], x, y, z)
-    return np.array([x, y, z]) - distance * np.array(normal)
+    surface: RobotSurface, placement: Placement, shape: int, x: float, y: float, z: float
+) -> tuple[float, float, float]:
+    """Return the point of one shape closest to a point of the world, frame of the shape [m]."""
+    px, py, pz = to_shape(placement, shape, x, y, z)
+    kind, size = surface.kind[shape], surface.size[shape]
+    distance, nx, ny, nz = signed_distance(kind, size, px, py, pz)
+    return px - distance * nx, py - distance * ny, pz - distance * nz
 
 
 @kernel

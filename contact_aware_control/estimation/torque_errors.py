@@ -24,6 +24,8 @@ import pinocchio as pin
 
 from contact_aware_control.estimation.calibration import Calibration
 from contact_aware_control.estimation.config import ErrorsConfig
+from contact_aware_control.estimation.measurement import diagonal
+from contact_core.base.kernel import kernel
 from contact_core.robot.robot import GRAVITY, Robot
 
 VELOCITY_TIME = 0.015
@@ -63,6 +65,7 @@ class ErrorRegressor:
             model.gravity.linear = np.cross((0.0, 0.0, -GRAVITY), axis)
             self._tilted.append(model)
         self._still = np.zeros(robot.n)
+        self._of_bias = np.eye(robot.n, 7 * robot.n + 2)
 
     def at(self, q: np.ndarray, friction: np.ndarray, velocity: np.ndarray) -> np.ndarray:
         """Return H.
@@ -76,15 +79,18 @@ class ErrorRegressor:
             (n, 7 n + 2).
         """
         n = self._still.size
-        tilt = [pin.computeGeneralizedGravity(m, self._data, q) for m in self._tilted]
+        matrix = self._of_bias.copy()
+        diagonal(matrix, n)[:] = friction
+        diagonal(matrix, 2 * n)[:] = -velocity
+        for column, model in enumerate(self._tilted, 3 * n):
+            matrix[:, column] = -pin.computeGeneralizedGravity(model, self._data, q)
         links = pin.computeJointTorqueRegressor(
             self._model, self._data, q, self._still, self._still
         )
         # Of the ten inertial parameters of a link, weight needs mass and first moment.
         weights = links.reshape(n, n, 10)[:, :, :4].reshape(n, 4 * n)
-        return np.hstack(
-            (np.eye(n), np.diag(friction), -np.diag(velocity), -np.transpose(tilt), -weights)
-        )
+        np.negative(weights, out=matrix[:, 3 * n + 2 :])
+        return matrix
 
 
 class TorqueErrors:
@@ -106,7 +112,6 @@ class TorqueErrors:
         self._mean = known.mean.copy()
         self._covariance = known.covariance.copy()
         self.forget_bias()
-        self._reach = slice(self._n, 2 * self._n)
         self._position: np.ndarray | None = None
         self._velocity = np.zeros(self._n)
         self._friction = np.zeros(self._n)
@@ -118,7 +123,7 @@ class TorqueErrors:
         n = self._n
         self._covariance[:n, :] = 0.0
         self._covariance[:, :n] = 0.0
-        self._covariance[range(n), range(n)] = self._bias_variance
+        diagonal(self._covariance)[:n] = self._bias_variance
 
     def expect(self, q: np.ndarray, period: float) -> tuple[np.ndarray, np.ndarray]:
         """Predict the torque of an arm that nothing touches.
@@ -130,16 +135,15 @@ class TorqueErrors:
         Returns:
             (n) torque [Nm], (n, n) its covariance [Nm^2] without noise.
         """
-        n = self._n
-        self._move(q, period)
-        self._covariance[range(n), range(n)] += self._drift**2 * period
+        if self._position is not None and period > 0.0:
+            _move_joints(q - self._position, period, self._velocity, self._friction)
+        self._position = q.copy()
+        diagonal(self._covariance)[: self._n] += self._drift**2 * period
         self._matrix = self._regressor.at(q, self._friction, self._velocity)
-        covariance = self._matrix @ self._covariance @ self._matrix.T
-        reach = self._mean[self._reach] ** 2 + self._covariance.diagonal()[self._reach]
-        sliding = np.minimum(np.abs(self._velocity) / SLIDING_SPEED, 1.0)
-        self._doubt = reach * (STUCK * (1.0 - sliding) + SLIDING) ** 2
-        covariance[range(n), range(n)] += self._doubt
-        return self._matrix @ self._mean, covariance
+        expected, covariance, self._doubt = _expect(
+            self._matrix, self._mean, self._covariance, self._velocity
+        )
+        return expected, covariance
 
     def learn(self, residual: np.ndarray, noise: np.ndarray, period: float) -> None:
         """Take in a sample of free space, after :meth:`expect`.
@@ -192,13 +196,43 @@ class TorqueErrors:
         mean[: self._n] = 0.0
         return Calibration(mean, self._covariance.copy(), of_this_arm=True)
 
-    def _move(self, q: np.ndarray, period: float) -> None:
-        """Take the joints' friction along: a spring that bends, and slips (Dahl's model)."""
-        if self._position is not None and period > 0.0:
-            change = q - self._position
-            share = 1.0 - math.exp(-period / VELOCITY_TIME)
-            self._velocity = self._velocity + share * (change / period - self._velocity)
-            # Exact along a step in one direction: friction relaxes to minus the direction.
-            kept = np.exp(-np.abs(change) / PRESLIDING)
-            self._friction = kept * self._friction - (1.0 - kept) * np.sign(change)
-        self._position = q.copy()
+
+@kernel
+def _move_joints(
+    change: np.ndarray, period: float, velocity: np.ndarray, friction: np.ndarray
+) -> None:
+    """Take velocity and friction (n) along: a spring that bends, and slips (Dahl's model)."""
+    share = 1.0 - math.exp(-period / VELOCITY_TIME)
+    for i in range(change.size):
+        velocity[i] += share * (change[i] / period - velocity[i])
+        # Exact along a step in one direction: friction relaxes to minus the direction.
+        kept = math.exp(-abs(change[i]) / PRESLIDING)
+        friction[i] = kept * friction[i] - math.copysign(1.0 - kept, change[i])
+
+
+@kernel
+def _expect(
+    matrix: np.ndarray, mean: np.ndarray, covariance: np.ndarray, velocity: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return H m, H P H^T with the doubt about friction on its diagonal, and that doubt (n)."""
+    n, size = matrix.shape
+    expected, doubt = np.zeros(n), np.empty(n)
+    spread, total = np.zeros((n, size)), np.empty((n, n))
+    for i in range(n):
+        for k in range(size):
+            # Much of H is zero: no joint bears the links before it.
+            if matrix[i, k] != 0.0:
+                expected[i] += matrix[i, k] * mean[k]
+                for j in range(size):
+                    spread[i, j] += matrix[i, k] * covariance[k, j]
+    for i in range(n):
+        for j in range(i + 1):
+            entry = 0.0
+            for k in range(size):
+                entry += spread[i, k] * matrix[j, k]
+            total[i, j] = total[j, i] = entry
+        reach = mean[n + i] ** 2 + covariance[n + i, n + i]
+        sliding = min(abs(velocity[i]) / SLIDING_SPEED, 1.0)
+        doubt[i] = reach * (STUCK * (1.0 - sliding) + SLIDING) ** 2
+        total[i, i] += doubt[i]
+    return expected, total, doubt

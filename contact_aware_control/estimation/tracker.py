@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -83,10 +84,7 @@ class ContactTracker:
         self._most = config.contacts.most
         self._unused = [
             ContactParticleFilter(
-                surface,
-                body,
-                config.particles,
-                generator(seed, f"contact particles {i}"),
+                surface, body, config.particles, generator(seed, f"contact particles {i}")
             )
             for i in range(self._most)
         ]
@@ -148,7 +146,7 @@ class ContactTracker:
         place, deviation = track.filter.place, FORCE_CHANGE
         if track.guessed:
             # Its force is what it was when it had to explain everything.
-            deviation += float(np.linalg.norm(place.usual_force))
+            deviation += math.hypot(*place.usual_force)
         return place.known(placement, torques, deviation)
 
     def _share_torque(self, placement: Placement, torques: Torques) -> None:
@@ -298,4 +296,4 @@ class ContactTracker:
 
 
 def _force(track: Track) -> float:
-    return 0.0 if track.estimate is None else float(np.linalg.norm(track.estimate.force_world))
+    return 0.0 if track.estimate is None else math.hypot(*track.estimate.force_world)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from contact_aware_control.estimation.alternative import Alternative
 from contact_aware_control.estimation.likelihood import FrictionPyramids, evaluate
 from contact_aware_control.estimation.measurement import Torques
 from contact_aware_control.estimation.particles import new_particles, scatter
+from contact_aware_control.estimation.place import Alternative
 from contact_aware_control.estimation.surface import (
     new_placement,
     place,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from contact_aware_control.estimation.tare import JumpingLowPass
+from contact_aware_control.estimation.torque_balance import JumpingLowPass
 
 NOISE = np.full(7, 0.1)
 

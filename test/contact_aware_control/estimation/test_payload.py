@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from contact_aware_control.estimation.tare import Payload
+from contact_aware_control.estimation.torque_balance import Payload
 
 CENTER = np.array([0.0, 0.0, 0.05])
 Q = np.array([0.1, 0.6, 0.2, -1.5, 0.1, 1.0, 0.3])
