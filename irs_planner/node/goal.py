@@ -27,7 +27,7 @@ from irs_planner.problem import IrsProblem, PlannerSettings, VarianceSchedule
 from irs_planner.quasi_dynamic import QuasiDynamics, SpatialQuasiDynamics
 from irs_planner.scene_problems import TIME_STEP, scene_problem
 from irs_planner.search import SearchSettings, check_searchable
-from irs_planner.smoothing_modes import DEFAULT_MODE, mode_names
+from irs_planner.smoothing import DEFAULT_MODE, mode_names
 
 QUASI_DYNAMIC, SECOND_ORDER = "quasi_dynamic", "second_order"
 

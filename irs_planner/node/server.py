@@ -32,12 +32,18 @@ from contact_ros.planning_server import (
 from contact_ros.qos import WAITING, signal_subscription
 from contact_ros.validation import joint_positions
 from irs_planner.batch import PlanTask, TaskResult, run_task
-from irs_planner.diagnosis import TOUCH, planned_contacts, relative_error, remedy_of
 from irs_planner.node.goal import PlannerNodeConfig, read_goal
 from irs_planner.precompile import precompile
 from irs_planner.problem import IrsProblem
 from irs_planner.quasi_dynamic import QuasiDynamics
-from irs_planner.result import IrsPlan, IterationReport
+from irs_planner.result import (
+    TOUCH,
+    IrsPlan,
+    IterationReport,
+    planned_contacts,
+    relative_error,
+    remedy_of,
+)
 from irs_planner.search import SearchReport
 
 NAME = "irs_planner"
