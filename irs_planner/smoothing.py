@@ -51,22 +51,6 @@ def _as_tuple(result: Any) -> tuple[np.ndarray, ...]:
 ScalarFunction = Callable[[np.ndarray], np.ndarray]
 
 
-def bundled_objective(
-    function: ScalarFunction, points: np.ndarray, samples: np.ndarray
-) -> np.ndarray:
-    """Estimate E_w[f(x + w)], equation (2).
-
-    Args:
-        function: f, elementwise.
-        points: (K) x.
-        samples: (N) w.
-
-    Returns:
-        (K) the mean over the samples.
-    """
-    return function(points[:, np.newaxis] + samples).mean(axis=1)
-
-
 def first_order_bundle(
     gradient: ScalarFunction, points: np.ndarray, samples: np.ndarray
 ) -> np.ndarray:
