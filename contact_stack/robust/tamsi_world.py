@@ -71,7 +71,7 @@ def simulate_plan(
 ) -> SteppedMotion:
     """Apply a plan's controls to a cube of the model's mass and height.
 
-    It has the signature of :class:`robust_planner.evaluation.time_stepping.Simulator`.
+    A ``Simulator`` of :mod:`robust_planner.evaluation.time_stepping`.
 
     Args:
         trajectory: The plan; its time step must be a multiple of a millisecond.

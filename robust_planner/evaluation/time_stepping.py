@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import casadi
 import numpy as np
@@ -74,11 +74,8 @@ class BatchMotion:
     impact_speed: np.ndarray
 
 
-class WorldsSimulator(Protocol):
-    """Executes controls without feedback in many worlds."""
-
-    def __call__(self, problem: RobustProblem, controls: np.ndarray, worlds: Worlds) -> BatchMotion:
-        """See :func:`simulate_worlds`."""
+WorldsSimulator = Callable[[RobustProblem, np.ndarray, Worlds], BatchMotion]
+"""Executes controls without feedback in many worlds, see ``simulate_worlds``."""
 
 
 def simulate_worlds(
@@ -148,41 +145,29 @@ class SteppedMotion:
     normal_force: np.ndarray
 
 
-class Simulator(Protocol):
-    """Executes a plan without feedback."""
-
-    def __call__(
-        self,
-        trajectory: ContactTrajectory,
-        problem: RobustProblem,
-        friction: float,
-        height: float = 0.0,
-    ) -> SteppedMotion:
-        """Apply a plan's controls.
-
-        Args:
-            trajectory: The plan.
-            problem: Its model and start; a start below the ground is raised onto it.
-            friction: mu.
-            height: Height of the ground [m].
-
-        Returns:
-            The simulation, from the start to the last knot.
-        """
+Simulator = Callable[[ContactTrajectory, RobustProblem, float, float], SteppedMotion]
+"""Executes a plan in a world of some friction and height of the ground, see ``simulate_plan``."""
 
 
 def simulate_plan(
     trajectory: ContactTrajectory, problem: RobustProblem, friction: float, height: float = 0.0
 ) -> SteppedMotion:
-    """Apply a plan's controls over rigid ground and obstacles; see :class:`Simulator`.
+    """Apply a plan's controls without feedback, over rigid ground and obstacles.
+
+    Args:
+        trajectory: The plan.
+        problem: Its model and start; a start below the ground is raised onto it.
+        friction: mu.
+        height: Height of the ground [m].
+
+    Returns:
+        The simulation, from the start to the last knot.
 
     Raises:
         ComplementarityError: If a step has no solution.
     """
-    rigid, world = (
-        dataclasses.replace(problem, stiffness=math.inf),
-        one_world(problem, friction, height),
-    )
+    rigid = dataclasses.replace(problem, stiffness=math.inf)
+    world = one_world(problem, friction, height)
     motion = simulate_worlds(rigid, trajectory.control, world, times=trajectory.time)
     if np.isnan(motion.position).any():
         raise ComplementarityError("a step has no solution: Lemke's method ended on a ray")
