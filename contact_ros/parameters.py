@@ -17,7 +17,14 @@ from rcl_interfaces.msg import (
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from contact_core.base.config import Range, flatten, from_mapping, merged, unflatten
+from contact_core.base.config import (
+    Range,
+    flatten,
+    from_mapping,
+    merged,
+    unflatten,
+    with_values,
+)
 from contact_core.base.errors import ConfigError
 from contact_ros.arguments import refuse_useless_files
 
@@ -75,11 +82,11 @@ class _Changes:
         self._on_change = on_change
 
     def __call__(self, parameters: list[Parameter]) -> SetParametersResult:
-        values = {name: value for name, (value, _) in flatten(self._config).items()}
-        ours = {item.name: item.value for item in parameters if item.name in values}
+        known = flatten(self._config)
+        ours = {item.name: item.value for item in parameters if item.name in known}
         if ours:
             try:
-                config = from_mapping(type(self._config), unflatten(values | ours))
+                config = with_values(self._config, ours)
                 self._on_change(config)
             except ConfigError as error:
                 return SetParametersResult(successful=False, reason=str(error))

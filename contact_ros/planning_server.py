@@ -2,7 +2,8 @@
 
 One plan is made at a time, in a thread of its own. A newer goal takes over from the one that
 is being planned, which ends with the best plan so far; a malformed goal disturbs nobody. Every
-goal is answered with a status and a remedy, whatever went wrong.
+goal is answered with a status and a remedy, whatever went wrong. At the end is how plans become
+messages.
 """
 
 from __future__ import annotations
@@ -12,19 +13,25 @@ import threading
 import time
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+from builtin_interfaces.msg import Duration
+from contact_stack_msgs.msg import ContactForceTrajectory
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from contact_core.base.config import Range
 from contact_core.base.errors import ContactStackError
 from contact_core.base.planning import PlanStatus, StopCondition
 from contact_ros.diagnostics import Diagnostics, Health, Level
+from contact_ros.geometry import to_vector
 from contact_ros.guarded_node import waking_future
-from contact_ros.stamps import NANOSECONDS, to_nanoseconds
+from contact_ros.stamps import NANOSECONDS, to_duration, to_nanoseconds
 
 RESULT_TIMEOUT = 60
 """How long a client may fetch a result [s]."""
@@ -37,26 +44,6 @@ CLIENT_PATIENCE = 3.0
 
 Problem = TypeVar("Problem")
 Plan = TypeVar("Plan")
-
-
-class GoalRefusedError(ContactStackError):
-    """A goal that cannot be planned, for another reason than a malformed value.
-
-    Correct what the message names, or install what it says is missing.
-
-    Attributes:
-        status: The status of the answer.
-    """
-
-    def __init__(self, reason: str, status: PlanStatus = PlanStatus.INVALID_GOAL) -> None:
-        """Say why.
-
-        Args:
-            reason: The offending value and the valid ones.
-            status: The status of the answer.
-        """
-        super().__init__(reason)
-        self.status = status
 
 
 @dataclass(frozen=True)
@@ -95,7 +82,7 @@ class GoalPlanner(ABC, Generic[Problem, Plan]):
 
         Raises:
             ContactStackError: If the goal is malformed; the message names field, value and
-                what is valid. A :class:`GoalRefusedError` has a status of its own.
+                what is valid. Its ``plan_status``, if it has one, becomes that of the answer.
         """
 
     @abstractmethod
@@ -127,6 +114,7 @@ class _Job(Generic[Problem, Plan]):
 
     Attributes:
         handle: The goal.
+        budget: Time it may take [s]; 0 for no limit.
         planned: Done when planning has ended: the answer.
         ended: Done when the goal has got its result.
         preempted: Whether a newer goal took over.
@@ -145,8 +133,8 @@ class _Job(Generic[Problem, Plan]):
         self.preempted = False
         self._planner = planner
         self._cancel = threading.Event()
-        budget = to_nanoseconds(handle.request.time_budget) / NANOSECONDS
-        self._stop = StopCondition(budget or math.inf, self._unwanted)
+        self.budget = to_nanoseconds(handle.request.time_budget) / NANOSECONDS
+        self._stop = StopCondition(self.budget or math.inf, self._unwanted)
         self._thread: threading.Thread | None = None
 
     def start(self, problem: Problem) -> None:
@@ -227,6 +215,7 @@ class PlanningServer(Generic[Problem, Plan]):
         """Plan one goal, once the goal before it has made place."""
         job = _Job(handle, self._planner, self._node)
         try:
+            Range(unit="s", low=0.0).check("time_budget", job.budget)
             problem = self._planner.read(handle.request)
         except Exception as error:
             self._refused += 1
@@ -290,6 +279,59 @@ class PlanningServer(Generic[Problem, Plan]):
         return Health(Level.OK, "planning" if self._jobs else "waiting for a goal", values)
 
 
+def durations(times: np.ndarray) -> list[Duration]:
+    """Convert the times of a plan.
+
+    Args:
+        times: (N) [s].
+    """
+    return [to_duration(round(NANOSECONDS * time)) for time in times.tolist()]
+
+
+def joint_motion(names: Sequence[str], times: np.ndarray, **rows: np.ndarray) -> JointTrajectory:
+    """Return a motion as a message.
+
+    Args:
+        names: (n) names of the joints.
+        times: (N) [s].
+        rows: Field of a point -> (N, n) its values: positions [m, rad], velocities [m/s, rad/s]
+            or effort [N, Nm].
+    """
+    points = [JointTrajectoryPoint(time_from_start=time) for time in durations(times)]
+    for field, values in rows.items():
+        for point, row in zip(points, values.tolist(), strict=True):
+            setattr(point, field, row)
+    return JointTrajectory(joint_names=list(names), points=points)
+
+
+def contact_motion(
+    link: str,
+    other: str,
+    times: np.ndarray,
+    force: np.ndarray,
+    normal_force: np.ndarray,
+    distance: np.ndarray,
+) -> ContactForceTrajectory:
+    """Return what a contact does along a motion as a message.
+
+    Args:
+        link: What the force acts on.
+        other: What it is from.
+        times: (N) [s].
+        force: (N, 3) in the world [N].
+        normal_force: (N) [N].
+        distance: (N) [m].
+    """
+    return ContactForceTrajectory(
+        link=link,
+        other=other,
+        time_from_start=durations(times),
+        force=[to_vector(row) for row in force],
+        normal_force=normal_force.tolist(),
+        distance=distance.tolist(),
+    )
+
+
 def explain(error: BaseException, planner: GoalPlanner[Any, Any]) -> PlanAnswer:
     """Turn whatever was raised into an answer; an unexpected error is printed as well.
 
@@ -297,10 +339,9 @@ def explain(error: BaseException, planner: GoalPlanner[Any, Any]) -> PlanAnswer:
         error: What was raised while a goal was read, planned or turned into a message.
         planner: The planner.
     """
-    if isinstance(error, GoalRefusedError):
-        return PlanAnswer(error.status, str(error), planner.no_plan())
     if isinstance(error, ContactStackError):
-        return PlanAnswer(PlanStatus.INVALID_GOAL, str(error), planner.no_plan())
+        status = getattr(error, "plan_status", PlanStatus.INVALID_GOAL)
+        return PlanAnswer(status, str(error), planner.no_plan())
     traceback.print_exception(error)
     reason = f"internal error, please report it: {type(error).__name__}: {error}"
     return PlanAnswer(PlanStatus.SOLVER_FAILED, reason, planner.no_plan())

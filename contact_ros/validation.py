@@ -47,12 +47,6 @@ MAX_POSITION = 1e3
 MAX_FORCE = 1e5
 """Largest plausible force or torque [N or Nm]."""
 
-MAX_NUMBER = 1e9
-"""Largest plausible number of a planning goal, in any unit."""
-
-MAX_STEP = 10.0
-"""Longest plausible time step of a plan [s]."""
-
 MAX_REASON = 400
 """What is longer is cut in log and report [characters]."""
 
@@ -249,29 +243,6 @@ def _sized_fields(kind: type) -> tuple[str, ...]:
     message: Any = kind
     fields: Mapping[str, str] = message.get_fields_and_field_types()
     return tuple(name for name, type_ in fields.items() if type_ not in NUMBERS)
-
-
-def check_numbers(message: Any, largest: float) -> None:
-    """Refuse a goal with absurd numbers; whether NaN and infinity are valid is its reader's matter.
-
-    Args:
-        message: The goal, of sizes that are checked already.
-        largest: Largest plausible magnitude of any number.
-
-    Raises:
-        MessageError: If a finite number is larger.
-    """
-    for field, kind in message.get_fields_and_field_types().items():
-        value = getattr(message, field)
-        if kind == "double" or kind == "sequence<double>":
-            values = np.atleast_1d(np.asarray(value, dtype=np.float64))
-            absurd = np.isfinite(values) & (np.abs(values) > largest)
-            if absurd.any():
-                found = float(values[int(np.argmax(absurd))])
-                raise MessageError(f"{field} is {found:g} (valid: magnitudes up to {largest:g})")
-        elif kind.startswith("sequence<") and "/" in kind:
-            for item in value:
-                check_numbers(item, largest)
 
 
 class Rejections:

@@ -37,13 +37,14 @@ from irs_planner.scenes import (
 )
 from irs_planner.search import SearchReport, SearchSettings, plan_globally
 from irs_planner.smoothing import (
+    SMOOTHING_MODES,
     Perturbations,
+    SmoothingMode,
     first_order_bundle,
     first_order_jacobians,
     zero_order_bundle,
     zero_order_jacobians,
 )
-from irs_planner.smoothing_modes import SMOOTHING_MODES, SmoothingMode
 
 __all__ = [
     "SMOOTHING_MODES",

@@ -44,6 +44,13 @@ class Dynamics(ABC):
         """The number n of states."""
         return len(self.state_names)
 
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """(m) the state that every input commands, or the input's number."""
+        if self.commanded_states:
+            return tuple(self.state_names[i] for i in self.commanded_states)
+        return tuple(f"input {i}" for i in range(self.input_size))
+
     @abstractmethod
     def step_batch(self, states: np.ndarray, inputs: np.ndarray) -> np.ndarray:
         """Advance a batch by one step.

@@ -36,13 +36,12 @@ ContactModel = Callable[[str, float], Dynamics]
 
 
 def _quasi_dynamic(scene: str, time_step: float, quasi_static: bool = False) -> QuasiDynamics:
-    known = (*scene_names(), *spatial_scene_names())
-    if not scene.endswith(".yaml") and scene not in known:
-        raise ConfigError(
-            f"unknown scene '{scene}' ({choices(known, scene)}, or the path of a file)"
-        )
     if is_planar(scene):
         return PlanarQuasiDynamics(load_scene(scene), time_step, quasi_static=quasi_static)
+    spatial = spatial_scene_names()
+    if not scene.endswith(".yaml") and scene not in spatial:
+        known = choices((*scene_names(), *spatial), scene)
+        raise ConfigError(f"unknown scene '{scene}' ({known}, or the path of a file)")
     return SpatialQuasiDynamics(load_spatial_scene(scene), time_step, quasi_static=quasi_static)
 
 

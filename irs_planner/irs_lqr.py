@@ -20,14 +20,22 @@ import numpy as np
 from contact_core.base.planning import PlanStatus, StopCondition
 from contact_core.base.seeds import generator
 from contact_core.quadratic_program import QuadraticProgramStatus
-from irs_planner.diagnosis import check_start, diagnose, goal_reached, link_forces, remedy_of
 from irs_planner.dynamics import ContactDynamics, Jacobians
 from irs_planner.local_model import build_local_model, control_to_input, model_state
 from irs_planner.mpc import MpcSolver, TrackingProblem, make_mpc_solver
 from irs_planner.problem import IrsProblem, PlannerSettings
-from irs_planner.result import IrsPlan, IterationReport, IterationTimes, Rollout
-from irs_planner.smoothing import draw_perturbations
-from irs_planner.smoothing_modes import SMOOTHING_MODES, linearize
+from irs_planner.result import (
+    IrsPlan,
+    IterationReport,
+    IterationTimes,
+    Rollout,
+    check_start,
+    diagnose,
+    goal_reached,
+    link_forces,
+    remedy_of,
+)
+from irs_planner.smoothing import SMOOTHING_MODES, draw_perturbations, linearize
 
 # Below this, an input counts as having no effect on a state.
 FLAT = 1e-9

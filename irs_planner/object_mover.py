@@ -11,10 +11,10 @@ import pinocchio as pin
 from contact_core.base.config import nested, parameter
 from contact_core.base.errors import ConfigError
 from irs_planner.closed_loop import SHORT_SEARCH, ClosedLoop, Phase
-from irs_planner.diagnosis import relative_error
 from irs_planner.object_tracker import ObjectTracker, TrackerConfig
 from irs_planner.problem import IrsProblem
 from irs_planner.quasi_dynamic import SpatialQuasiDynamics
+from irs_planner.result import relative_error
 from irs_planner.scenes.spatial_scene import POSE_AXES
 
 AIM = 0.8

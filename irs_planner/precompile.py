@@ -9,7 +9,7 @@ from irs_planner.irs_lqr import plan
 from irs_planner.mpc import RiccatiSolver, TrackingProblem
 from irs_planner.problem import PlannerSettings
 from irs_planner.search import SearchSettings, plan_globally
-from irs_planner.smoothing_modes import mode_names
+from irs_planner.smoothing import mode_names
 
 EXAMPLES = ("pendulum", "pushing", "iiwa_push")
 """One without contact, one in the plane and one in space."""

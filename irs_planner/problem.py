@@ -10,7 +10,7 @@ import numpy as np
 from contact_core.base.config import parameter
 from contact_core.base.errors import ConfigError
 from irs_planner.dynamics import ContactDynamics, Dynamics
-from irs_planner.smoothing_modes import DEFAULT_MODE, SMOOTHING_MODES
+from irs_planner.smoothing import DEFAULT_MODE, SMOOTHING_MODES
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,7 +24,7 @@ from robust_planner.contact_model import (
 )
 from robust_planner.drives import driven
 from robust_planner.evaluation.execution import final_errors, impacts, predicted_spread
-from robust_planner.evaluation.time_stepping import simulate_plan
+from robust_planner.evaluation.time_stepping import simulate_plan, simulate_worlds
 from robust_planner.evaluation.violation import highest_force, violation_rate
 from robust_planner.examples import EXAMPLES, Example, make_example
 from robust_planner.obstacles import Obstacle
@@ -33,7 +33,6 @@ from robust_planner.problem import RobustProblem
 from robust_planner.problem_file import find_problem, load_problem
 from robust_planner.report import mean_foot_height
 from robust_planner.result import RobustPlan, StageProgress, StageRecord
-from robust_planner.risk.batch import simulate_worlds
 from robust_planner.risk.failure import FailureConfig, FailureRate
 from robust_planner.risk.risk_planner import (
     RiskPlan,

@@ -10,6 +10,7 @@ import numpy as np
 
 from contact_core.base.config import parameter
 from contact_core.base.errors import ContactStackError
+from contact_core.base.planning import PlanStatus
 from robust_planner.obstacles import Obstacle, signed_distance
 
 GRAVITY = 9.81  # [m/s^2]
@@ -22,6 +23,18 @@ class PlanningProblemError(ContactStackError):
 
     Correct the value that the message names.
     """
+
+
+class PenetrationError(PlanningProblemError):
+    """Bodies overlap in a boundary state.
+
+    Move them apart, by the depth that the message names.
+
+    Attributes:
+        plan_status: How a plan ended that begins or ends there.
+    """
+
+    plan_status = PlanStatus.INITIAL_PENETRATION
 
 
 @dataclass(frozen=True)

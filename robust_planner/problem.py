@@ -7,7 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robust_planner.contact_model import GROUND, ContactModel, PlanningProblemError
+from robust_planner.contact_model import (
+    GROUND,
+    ContactModel,
+    PenetrationError,
+    PlanningProblemError,
+)
 
 # Boundary states may touch the ground and the limits up to rounding.
 TOUCHING = 1e-9
@@ -92,7 +97,7 @@ class RobustProblem:
         ):
             if phi < -TOUCHING:
                 touched = "the ground" if surface == GROUND else surface
-                raise PlanningProblemError(
+                raise PenetrationError(
                     f"{name} penetrates {touched}: {contact} is at {phi:.6g} m (valid: >= 0 m)"
                 )
         for coordinate, value, lower, upper in zip(

@@ -40,7 +40,7 @@ class Range:
         live: True if the parameter may change while a node runs.
     """
 
-    description: str
+    description: str = ""
     unit: str = ""
     low: float = -math.inf
     high: float = math.inf
@@ -65,6 +65,23 @@ class Range:
         if self.per_joint:
             parts.append("one value, or one a joint")
         return ", ".join(parts) or "finite"
+
+    def check(self, name: str, value: Any) -> None:
+        """Refuse a number or a text that is not valid.
+
+        Args:
+            name: What has this value, for the error.
+            value: The value, of the right type.
+
+        Raises:
+            ConfigError: If it is out of range, not finite, or none of the options.
+        """
+        if self.options and value not in self.options:
+            raise ConfigError(f"{name} is {value!r} ({choices(self.options, value)})")
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            inside = self.low < value if self.open_low else self.low <= value
+            if not (math.isfinite(value) and inside and value <= self.high):
+                raise ConfigError(f"{name} is {value!r} (valid: {self})")
 
 
 def parameter(
@@ -194,12 +211,7 @@ def _checked_scalar(name: str, value: Any, hint: Any, valid: Range) -> Any:
         value = float(value)
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
         raise ConfigError(f"parameter '{name}' must be {hint.__name__}, got {value!r}")
-    if valid.options and value not in valid.options:
-        raise ConfigError(f"parameter '{name}' is {value!r} ({choices(valid.options, value)})")
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        inside = valid.low < value if valid.open_low else valid.low <= value
-        if not (math.isfinite(value) and inside and value <= valid.high):
-            raise ConfigError(f"parameter '{name}' is {value!r} (valid: {valid})")
+    valid.check(f"parameter '{name}'", value)
     return value
 
 
@@ -394,3 +406,17 @@ def unflatten(flat: Mapping[str, Any]) -> dict[str, Any]:
             level = level.setdefault(parent, {})
         level[leaf] = value
     return values
+
+
+def with_values(config: Config, changes: Mapping[str, Any]) -> Config:
+    """Return a configuration in which some parameters have other values.
+
+    Args:
+        config: The configuration.
+        changes: Dotted name -> value.
+
+    Raises:
+        ConfigError: See :func:`from_mapping`.
+    """
+    values = {name: value for name, (value, _) in flatten(config).items()}
+    return from_mapping(type(config), unflatten(values | dict(changes)))

@@ -11,7 +11,7 @@ from irs_planner.examples import build_problem, example_names, example_settings,
 from irs_planner.irs_lqr import plan
 from irs_planner.problem import PlannerSettings
 from irs_planner.result import IrsPlan
-from irs_planner.smoothing_modes import mode_names
+from irs_planner.smoothing import mode_names
 
 
 def run_examples(

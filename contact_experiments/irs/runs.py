@@ -18,7 +18,7 @@ from irs_planner.examples import build_problem, example_settings, load_example
 from irs_planner.irs_lqr import plan
 from irs_planner.problem import IrsProblem
 from irs_planner.smooth_dynamics import Quadrotor, cross_mixer
-from irs_planner.smoothing_modes import SMOOTHING_MODES, mode_names
+from irs_planner.smoothing import SMOOTHING_MODES, mode_names
 
 SEEDS = range(5)
 SAMPLES = 100

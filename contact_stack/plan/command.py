@@ -30,7 +30,7 @@ from contact_stack.plan.request import (
 from contact_stack.precompile import precompile_stack
 from irs_planner import SMOOTHING_MODES, IrsProblem, example_names
 from irs_planner.examples import example_settings
-from irs_planner.smoothing_modes import DEFAULT_MODE
+from irs_planner.smoothing import DEFAULT_MODE
 
 EXIT_NO_PLAN = 1
 

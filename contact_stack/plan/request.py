@@ -26,8 +26,8 @@ from irs_planner import (
     load_example,
     run_task,
 )
-from irs_planner.diagnosis import remedy_of
 from irs_planner.examples import ExampleConfig, HelixConfig, build_dynamics
+from irs_planner.result import remedy_of
 from irs_planner.scene_problems import scene_problem
 from irs_planner.scenes.spatial_scene import spatial_scene_names
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -12,7 +11,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from contact_core.base.config import from_mapping
+from contact_core.base.config import with_values
 from contact_core.base.errors import ConfigError, choices
 from contact_core.base.planning import PlanStatus
 from contact_core.base.results import STANDARD_OUTPUT, add_json_option, at_least, write_json
@@ -29,7 +28,7 @@ from contact_stack.robust.risk import (
     write_plan,
 )
 from contact_stack.robust.summary import summarize, table
-from robust_planner.config import MODES, PlannerConfig
+from robust_planner.config import MODES
 from robust_planner.examples import EXAMPLES
 from robust_planner.planner import RobustAnswer, RobustRequest, answer
 from robust_planner.problem_file import find_problem
@@ -164,19 +163,16 @@ def make_request(args: argparse.Namespace) -> RobustRequest:
         ContactStackError: If there is no such problem, or a value is out of range.
     """
     example = find_problem(args.name)
-    values = dataclasses.asdict(example.config)
-    values["mode"] = args.mode
+    changes: dict[str, Any] = {"mode": args.mode}
     if args.sigma is not None:
-        values["uncertainty"]["sigma"] = args.sigma
+        changes["uncertainty.sigma"] = args.sigma
     if args.budget is not None:
-        values["solver"]["budget"] = args.budget
+        changes["solver.budget"] = args.budget
     if args.theta is not None or args.beta is not None:
-        values["risk"] = {
-            "enabled": True,
-            "beta": NO_TOLERANCE if args.beta is None else args.beta,
-            "theta": NO_TOLERANCE if args.theta is None else args.theta,
-        }
-    return RobustRequest(example, from_mapping(PlannerConfig, values))
+        changes["risk.enabled"] = True
+        changes["risk.beta"] = NO_TOLERANCE if args.beta is None else args.beta
+        changes["risk.theta"] = NO_TOLERANCE if args.theta is None else args.theta
+    return RobustRequest(example, with_values(example.config, changes))
 
 
 def _plan(request: RobustRequest) -> RobustAnswer:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from contact_stack.robust import tamsi_machine, tamsi_world
-from robust_planner.problem import RobustProblem
-from robust_planner.risk.batch import (
+from robust_planner.evaluation.time_stepping import (
     MIN_FORCE,
     MIN_WAY,
     BatchMotion,
     WorldsSimulator,
 )
+from robust_planner.problem import RobustProblem
 from robust_planner.risk.failure import FailureConfig
 from robust_planner.risk.worlds import Worlds, in_world
 from robust_planner.trajectory import ContactTrajectory

@@ -23,8 +23,8 @@ from contact_stack.robust.tamsi_world import (
     ground_instance,
 )
 from robust_planner.contact_model import GRAVITY, GROUND, ContactModel, Source
+from robust_planner.evaluation.time_stepping import BatchMotion
 from robust_planner.problem import RobustProblem
-from robust_planner.risk.batch import BatchMotion
 from robust_planner.risk.failure import FailureConfig
 from robust_planner.risk.worlds import Worlds, starts
 from tamsi_sim.arrays.status import StepStatus

@@ -12,9 +12,9 @@ from contact_core.base.errors import ContactStackError
 from contact_core.robot.scene import Instance
 from contact_core.robot.surface import Surface
 from robust_planner.contact_model import GRAVITY, GROUND
-from robust_planner.evaluation.time_stepping import SteppedMotion, raised_start
+from robust_planner.evaluation.time_stepping import SteppedMotion
 from robust_planner.problem import RobustProblem
-from robust_planner.risk.worlds import Worlds
+from robust_planner.risk.worlds import Worlds, one_world, starts
 from robust_planner.trajectory import ContactTrajectory
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.simulation.engine import Engine
@@ -71,7 +71,7 @@ def simulate_plan(
 ) -> SteppedMotion:
     """Apply a plan's controls to a cube of the model's mass and height.
 
-    It has the signature of :class:`robust_planner.evaluation.time_stepping.Simulator`.
+    A ``Simulator`` of :mod:`robust_planner.evaluation.time_stepping`.
 
     Args:
         trajectory: The plan; its time step must be a multiple of a millisecond.
@@ -123,7 +123,7 @@ def _engine(problem: RobustProblem, friction: float, height: float) -> tuple[Eng
     model, zero = problem.model, np.zeros(problem.model.coordinates)
     mass = float(np.asarray(model.mass_matrix(zero))[0, 0])
     half = -float(model.distance(zero))
-    start = raised_start(problem, height)[: model.coordinates]
+    start = starts(problem, one_world(problem, friction, height))[0, : model.coordinates]
     center = np.array([start[0], 0.0 if model.dimension == 2 else start[1], start[-1]])
     stiffness, dissipation = problem.stiffness, problem.dissipation
     if math.isinf(stiffness):

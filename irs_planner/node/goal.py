@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from contact_core.base.config import nested, parameter
+from contact_core.base.config import Range, nested, parameter
 from contact_core.base.errors import ConfigError, choices
-from contact_ros.validation import MAX_NUMBER, MAX_STEP, check_numbers
+from contact_ros.planning_goal import MAX_STEP, check_numbers, is_stated, read_array, read_fields
 from irs_planner.batch import PlanTask
 from irs_planner.dynamics import Dynamics
 from irs_planner.examples import (
-    CONTACT_MODELS,
     MODELS,
+    BoundsConfig,
     CostConfig,
     ExampleConfig,
     HelixConfig,
@@ -23,25 +23,11 @@ from irs_planner.examples import (
     build_problem,
     load_example,
 )
-from irs_planner.node.goal_fields import (
-    check_at_most,
-    input_names,
-    is_given,
-    read_array,
-    read_bounds,
-    read_budget,
-    read_coordinates,
-    read_initial_inputs,
-    read_number,
-    read_schedule,
-    read_tolerance,
-    state_entries,
-)
 from irs_planner.problem import IrsProblem, PlannerSettings, VarianceSchedule
 from irs_planner.quasi_dynamic import QuasiDynamics, SpatialQuasiDynamics
 from irs_planner.scene_problems import TIME_STEP, scene_problem
 from irs_planner.search import SearchSettings, check_searchable
-from irs_planner.smoothing_modes import DEFAULT_MODE, SMOOTHING_MODES, mode_names
+from irs_planner.smoothing import DEFAULT_MODE, mode_names
 
 QUASI_DYNAMIC, SECOND_ORDER = "quasi_dynamic", "second_order"
 
@@ -56,6 +42,25 @@ MODEL_NEEDS = (
     "time_step",
 )
 """What a goal with a scene has to state where the contact model is not quasi-dynamic."""
+
+TIMES = {"horizon": "horizon", "time_step": "time_step"}
+STATE_WEIGHTS = {"state_weight": "cost.state", "terminal_weight": "cost.final"}
+OF_STATES = STATE_WEIGHTS | {"goal_tolerance": "tolerance"}
+OF_INPUTS = {
+    "input_weight": "cost.input",
+    "input_lower": "bounds.input_low",
+    "input_upper": "bounds.input_high",
+    "input_step_limit": "bounds.increment",
+}
+SCHEDULE = {
+    "schedule": "schedule.decay",
+    "schedule_rate": "schedule.rate",
+    "standard_deviation_floor": "schedule.floor",
+}
+SETTINGS = {name: name for name in ("mode", "iterations", "samples", "seed")}
+"""Field of a goal -> parameter of the example or, here, of the planner."""
+
+POSITIVE, NOT_NEGATIVE = Range(low=0.0, open_low=True), Range(low=0.0)
 
 
 @dataclass(frozen=True)
@@ -107,53 +112,54 @@ def read_goal(
         ContactStackError: If anything in the goal is malformed or not supported; the
             message names the field, the value and what is valid.
     """
-    check_numbers(goal, MAX_NUMBER)
-    _check_name(goal)
-    example = _with_times(_own_config(goal), goal, config.limits)
+    check_numbers(goal)
+    limits = {
+        "horizon": Range(low=1, high=config.limits.horizon),
+        "time_step": Range(unit="s", low=0.0, open_low=True, high=MAX_STEP),
+    }
+    example = read_fields(_own_config(goal), goal, TIMES, valid=limits)
     dynamics = _dynamics(example, goal.dynamics, bool(goal.example))
-    states, inputs = dynamics.state_names, input_names(dynamics)
     start = _initial_state(goal, dynamics, joints or {})
     problem = build_problem(_with_values(example, goal, dynamics, start), dynamics)
-    problem = replace(
-        problem,
-        initial_inputs=read_initial_inputs(goal, problem, inputs),
-        bounds=read_bounds(goal, problem.bounds, states, inputs),
-        tolerance=read_tolerance(goal, problem.tolerance, states),
-    )
+    problem = _with_initial_inputs(problem, goal)
     if goal.globally:
-        return _search(goal, problem)
-    settings = _settings(goal, example, problem, config)
-    return PlanTask(problem, settings, _starts(goal, settings, config.limits))
+        search = SearchSettings(seed=goal.seed)
+        check_searchable(problem, search)
+        return PlanTask(problem, PlannerSettings(), search=search)
+    return _local_task(problem, goal, example, config)
 
 
-def _check_name(goal: Any) -> None:
-    """Refuse goals that name no problem, or two."""
+def _own_config(goal: Any) -> ExampleConfig:
+    """Return the values that hold where the goal states none."""
     if bool(goal.example) == bool(goal.scene):
         raise ConfigError(
             f"exactly one of example and scene must be set, got example '{goal.example}' and "
             f"scene '{goal.scene}'"
         )
-
-
-def _own_config(goal: Any) -> ExampleConfig:
-    """Return the values that hold where the goal states none."""
     if goal.example:
         return load_example(goal.example)
-    dynamics = _contact_model(goal.scene, TIME_STEP, goal.dynamics or QUASI_DYNAMIC)
+    dynamics = build_contact_model(goal.scene, TIME_STEP, goal.dynamics or QUASI_DYNAMIC)
     if not isinstance(dynamics, QuasiDynamics):
         return _bare_config(goal)
-    objects = tuple(dynamics.state_names[i] for i in dynamics.object_states)
-    held = objects if goal.start_from_joint_states else ()
-    start = read_coordinates(goal, "initial_state", dynamics, held)
-    target = read_coordinates(goal, "goal_state", dynamics)
-    tolerance = read_coordinates(goal, "goal_tolerance", dynamics, dynamics.state_names)
+    names = dynamics.state_names[: dynamics.coordinates]
+    objects = [names[i] for i in dynamics.object_states]
+
+    def given(field: str, entries: Sequence[str]) -> dict[str, float]:
+        values = read_array(goal, field, entries)
+        return {n: v for n, v in zip(entries, values, strict=False) if n in names}
+
+    arm_is_measured = goal.start_from_joint_states
+    held = objects if arm_is_measured else _entries(goal, "initial_state", dynamics)
+    start = given("initial_state", held)
+    target = given("goal_state", _entries(goal, "goal_state", dynamics))
+    tolerance = given("goal_tolerance", dynamics.state_names)
     wanted = {n: target[n] if tolerance.get(n, 1.0) else None for n in objects if n in target}
     return scene_problem(goal.scene, wanted, start)
 
 
 def _bare_config(goal: Any) -> ExampleConfig:
     """Return a configuration without values, for a goal that states them all."""
-    missing = [name for name in MODEL_NEEDS if not is_given(getattr(goal, name))]
+    missing = [name for name in MODEL_NEEDS if not is_stated(goal, name)]
     if missing:
         raise ConfigError(
             f"a goal with a scene and dynamics '{goal.dynamics}' needs {', '.join(missing)}"
@@ -171,16 +177,6 @@ def _bare_config(goal: Any) -> ExampleConfig:
     )
 
 
-def _with_times(config: ExampleConfig, goal: Any, limits: GoalLimitsConfig) -> ExampleConfig:
-    check_at_most("horizon", goal.horizon, limits.horizon)
-    time_step = read_number(goal, "time_step", high=MAX_STEP)
-    return replace(
-        config,
-        horizon=goal.horizon or config.horizon,
-        time_step=time_step or config.time_step,
-    )
-
-
 def _dynamics(config: ExampleConfig, model: str, own_values: bool) -> Dynamics:
     """Build the system with the model the goal asks for; examples have values of their own."""
     if config.model:
@@ -195,48 +191,77 @@ def _dynamics(config: ExampleConfig, model: str, own_values: bool) -> Dynamics:
             f"dynamics is '{model}', but the example's states are those of {config.dynamics}: "
             "give a scene instead"
         )
-    return _contact_model(config.scene, config.time_step, model)
+    return build_contact_model(config.scene, config.time_step, model)
 
 
-def _contact_model(scene: str, time_step: float, model: str) -> Dynamics:
-    if model not in CONTACT_MODELS:
-        raise ConfigError(f"dynamics is '{model}' ({choices(CONTACT_MODELS)}, or empty)")
-    return build_contact_model(scene, time_step, model)
+def _entries(goal: Any, field: str, dynamics: Dynamics) -> tuple[str, ...]:
+    """Return the names of a state's entries; outputs of a model in 3-D may be left out."""
+    if isinstance(dynamics, QuasiDynamics) and len(getattr(goal, field)) == dynamics.coordinates:
+        return dynamics.state_names[: dynamics.coordinates]
+    return dynamics.state_names
 
 
 def _with_values(
-    config: ExampleConfig,
-    goal: Any,
-    dynamics: Dynamics,
-    start: np.ndarray | None,
+    config: ExampleConfig, goal: Any, dynamics: Dynamics, start: tuple[float, ...]
 ) -> ExampleConfig:
-    """Replace states, weights and schedule by what the goal states."""
-    states, inputs = dynamics.state_names, input_names(dynamics)
-    if start is not None:
-        config = replace(config, initial_state=tuple(start))
+    """Replace states, weights, bounds and schedule by what the goal states."""
+    states, inputs = dynamics.state_names, dynamics.input_names
+    if start:
+        config = replace(config, initial_state=start)
         if dynamics.commanded_states:  # the first guess begins where the robots are
-            config = replace(config, first_input=tuple(start[list(dynamics.commanded_states)]))
-    target = read_array(goal, "goal_state", state_entries(goal.goal_state, dynamics))
-    if target is not None:
-        config = replace(config, goal_state=tuple(target), helix=HelixConfig())
-    weights = {
-        "state": read_array(goal, "state_weight", states, low=0.0),
-        "final": read_array(goal, "terminal_weight", states, low=0.0),
-        "input": read_array(goal, "input_weight", inputs, low=0.0),
-    }
-    given = {name: tuple(value) for name, value in weights.items() if value is not None}
-    if "input" in given and min(given["input"]) == 0.0:
-        raise ConfigError(f"input_weight is {list(given['input'])} (valid: > 0)")
-    if given:
+            config = replace(config, first_input=tuple(start[i] for i in dynamics.commanded_states))
+    if target := read_array(goal, "goal_state", _entries(goal, "goal_state", dynamics)):
+        config = replace(config, goal_state=target, helix=HelixConfig())
+    config = read_fields(config, goal, OF_STATES, states)
+    config = read_fields(config, goal, OF_INPUTS, inputs, valid={"input_weight": POSITIVE})
+    if any(is_stated(goal, field) for field in (*STATE_WEIGHTS, "input_weight")):
         # Plans are then compared by the cost that was asked for.
-        config = replace(config, cost=replace(config.cost, **given), reported_cost=CostConfig())
-    return replace(config, schedule=read_schedule(goal, config.schedule, states, inputs))
+        config = replace(config, reported_cost=CostConfig())
+    config = read_fields(config, goal, SCHEDULE, always=("schedule_rate",) if goal.schedule else ())
+    if std := read_array(goal, "standard_deviation", (*states, *inputs), NOT_NEGATIVE):
+        of_states, of_inputs = std[: len(states)], std[len(states) :]
+        state_std = of_states if any(of_states) else ()
+        schedule = replace(config.schedule, state_std=state_std, input_std=of_inputs)
+        config = replace(config, schedule=schedule)
+    bounds = config.bounds
+    if bounds.input_low and bounds.input_high:
+        _check_order("input", bounds.input_low, bounds.input_high, inputs)
+    return replace(config, bounds=_with_state_bounds(bounds, goal, states))
 
 
-def _initial_state(goal: Any, dynamics: Dynamics, joints: Mapping[str, float]) -> np.ndarray | None:
-    """Return the initial state of the goal, None for the problem's own."""
+def _with_state_bounds(own: BoundsConfig, goal: Any, states: Sequence[str]) -> BoundsConfig:
+    low, high = (read_array(goal, f"state_{end}", states, None) for end in ("lower", "upper"))
+    if not (low or high):
+        return own
+    if not (low and high) or (np.isinf(low) != np.isinf(high)).any():
+        raise ConfigError(
+            "state_lower and state_upper have to bound a state from both sides, or be infinite both"
+        )
+    _check_order("state", low, high, states)
+    bounded = tuple(np.flatnonzero(np.isfinite(low)).tolist())
+    return replace(
+        own,
+        bounded_states=bounded,
+        state_low=tuple(low[i] for i in bounded),
+        state_high=tuple(high[i] for i in bounded),
+    )
+
+
+def _check_order(
+    what: str, low: Sequence[float], high: Sequence[float], entries: Sequence[str]
+) -> None:
+    for name, lower, upper in zip(entries, low, high, strict=True):
+        if not lower <= upper:
+            raise ConfigError(
+                f"{what}_lower of {name} is {lower:g} and {what}_upper {upper:g} (valid: numbers, "
+                "the lower not above the upper)"
+            )
+
+
+def _initial_state(goal: Any, dynamics: Dynamics, joints: Mapping[str, float]) -> tuple[float, ...]:
+    """Return the initial state of the goal; empty for the problem's own."""
     if not goal.start_from_joint_states:
-        return read_array(goal, "initial_state", state_entries(goal.initial_state, dynamics))
+        return read_array(goal, "initial_state", _entries(goal, "initial_state", dynamics))
     if not isinstance(dynamics, SpatialQuasiDynamics):
         raise ConfigError(
             "start_from_joint_states is true, but only scenes in 3-D have the arm's joints: give "
@@ -247,47 +272,47 @@ def _initial_state(goal: Any, dynamics: Dynamics, joints: Mapping[str, float]) -
         raise ConfigError(f"joint_states has no '{missing[0]}' ({choices(joints) or 'silent'})")
     names = tuple(dynamics.state_names[i] for i in dynamics.object_states)
     objects = read_array(goal, "initial_state", names)
-    if objects is None:
+    if not objects:
         raise ConfigError(f"initial_state is empty, but needs the objects: {', '.join(names)}")
-    return np.array([*objects, *(joints[name] for name in dynamics.joint_names)])
+    return (*objects, *(joints[name] for name in dynamics.joint_names))
 
 
-def _settings(
-    goal: Any, example: ExampleConfig, problem: IrsProblem, config: PlannerNodeConfig
-) -> PlannerSettings:
-    mode, modes = goal.mode or DEFAULT_MODE, mode_names(problem.dynamics)
-    if mode not in modes:
-        raise ConfigError(f"mode is '{mode}' ({choices(modes)})")
-    if SMOOTHING_MODES[mode].sampled:
-        most = config.limits.samples // problem.horizon
-        if not 1 <= goal.samples <= most:
-            raise ConfigError(f"samples is {goal.samples} (valid: 1 .. {most} with this horizon)")
-    check_at_most("iterations", goal.iterations, config.limits.iterations)
-    return PlannerSettings(
-        mode=mode,
-        iterations=goal.iterations or config.limits.iterations,
-        samples=max(goal.samples, 1),
-        seed=goal.seed,
+def _with_initial_inputs(problem: IrsProblem, goal: Any) -> IrsProblem:
+    """Replace the inputs (T, m) to start from by those of the goal, if it has some."""
+    names, shape = problem.dynamics.input_names, problem.initial_inputs.shape
+    if len(goal.initial_inputs) not in (0, problem.initial_inputs.size):
+        raise ConfigError(
+            f"initial_inputs has {len(goal.initial_inputs)} values, but needs {shape[0]} knots x "
+            f"{shape[1]}"
+        )
+    entries = [f"knot {t}, {name}" for t in range(problem.horizon) for name in names]
+    guess = read_array(goal, "initial_inputs", entries)
+    return replace(problem, initial_inputs=np.reshape(guess, shape)) if guess else problem
+
+
+def _local_task(
+    problem: IrsProblem, goal: Any, example: ExampleConfig, config: PlannerNodeConfig
+) -> PlanTask:
+    """Return the task of a goal that is planned for from its first guess."""
+    limits, sampled = config.limits, mode_names(sampled=True)
+    mode = goal.mode or DEFAULT_MODE
+    Range(options=mode_names(problem.dynamics)).check("mode", mode)
+    valid = {"iterations": Range(low=1, high=limits.iterations)}
+    needed = ("samples",) if mode in sampled else ()
+    for field in needed:
+        valid[field] = Range(low=1, high=limits.samples // problem.horizon)
+    own = PlannerSettings(
+        iterations=limits.iterations,
+        samples=1,
         workers=config.workers,
-        time_budget=read_budget(goal),
         refinements=example.refinements,
         trust_radius=example.trust_radius,
     )
-
-
-def _search(goal: Any, problem: IrsProblem) -> PlanTask:
-    """Return the task of a goal that is searched for."""
-    settings = SearchSettings(seed=goal.seed, time_budget=read_budget(goal))
-    check_searchable(problem, settings)
-    return PlanTask(problem, PlannerSettings(time_budget=settings.time_budget), search=settings)
-
-
-def _starts(goal: Any, settings: PlannerSettings, limits: GoalLimitsConfig) -> int:
-    check_at_most("starts", goal.starts, limits.starts)
-    sampled = mode_names(sampled=True)
-    if goal.starts > 1 and settings.mode not in sampled:
+    settings = read_fields(own, goal, SETTINGS, valid=valid, always=needed)
+    Range(high=limits.starts).check("starts", goal.starts)
+    if goal.starts > 1 and mode not in sampled:
         raise ConfigError(
-            f"starts is {goal.starts}, but plans in mode {settings.mode} do not depend on the seed "
+            f"starts is {goal.starts}, but plans in mode {mode} do not depend on the seed "
             f"(valid: 1, or mode {' or '.join(sampled)})"
         )
-    return max(goal.starts, 1)
+    return PlanTask(problem, settings, max(goal.starts, 1))

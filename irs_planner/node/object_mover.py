@@ -27,20 +27,18 @@ from contact_ros.entry_point import freeze_garbage_collector, run
 from contact_ros.geometry import BaseFrames, checked_pose
 from contact_ros.guarded_node import GuardedNode
 from contact_ros.parameters import read
+from contact_ros.planning_goal import check_numbers
 from contact_ros.planning_server import GoalPlanner, PlanAnswer, PlanningServer
 from contact_ros.qos import WAITING, signal_publisher, signal_subscription
 from contact_ros.stamps import to_nanoseconds
 from contact_ros.validation import (
     MAX_NAMES,
-    MAX_NUMBER,
     MAX_POSITION,
     MessageError,
     at_most,
-    check_numbers,
     joint_positions,
 )
 from irs_planner.examples import build_problem
-from irs_planner.node.goal_fields import input_names
 from irs_planner.object_mover import MoverConfig, ObjectMover
 from irs_planner.precompile import precompile
 from irs_planner.scene_problems import scene_problem
@@ -172,7 +170,7 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
 
     def read(self, goal: Any) -> ObjectMover:
         """Check a goal, see :meth:`GoalPlanner.read`."""
-        check_numbers(goal, MAX_NUMBER)
+        check_numbers(goal)
         names = list(goal.names)
         if len(set(names)) < len(names):
             raise ConfigError(f"names has one of {choices(names)} twice")
@@ -188,7 +186,7 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
                 raise ConfigError(f"tolerance of {name} is {value:g} (valid: finite, > 0)")
             i = problem.dynamics.state_names.index(name)
             tolerance[i] = value if math.isfinite(tolerance[i]) else tolerance[i]
-        config, joints = self._config, input_names(problem.dynamics)
+        config, joints = self._config, problem.dynamics.input_names
         profile = driver_profile(config.driver, config.arm, None, joints, self._namespace)
         problem = replace(problem, tolerance=tolerance)
         return ObjectMover(problem, config.mover, goal.seed, profile.joint_names)

@@ -1,4 +1,9 @@
-"""The node that serves ``plan_through_contact``."""
+"""The node that serves ``plan_through_contact``, and its plans as messages.
+
+Everything of a planar scene lies in the y-z plane; angles turn about x. Knot k is at time
+k h: the predicted trajectory has the state x_k there, the commanded one u_{k-1}, which acts
+in the step that ends there, and begins where the arm is.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +11,146 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from contact_stack_msgs.action import PlanThroughContact
+from contact_stack_msgs.msg import ContactForceTrajectory, LinkForceLimit, ObjectTrajectory
 from sensor_msgs.msg import JointState
 
 from contact_core.base.planning import StopCondition
 from contact_ros.entry_point import run
+from contact_ros.geometry import to_pose
 from contact_ros.guarded_node import GuardedNode
 from contact_ros.parameters import read
-from contact_ros.planning_server import GoalPlanner, PlanAnswer, PlanningServer
+from contact_ros.planning_server import (
+    GoalPlanner,
+    PlanAnswer,
+    PlanningServer,
+    contact_motion,
+    durations,
+    joint_motion,
+)
 from contact_ros.qos import WAITING, signal_subscription
 from contact_ros.validation import joint_positions
 from irs_planner.batch import PlanTask, TaskResult, run_task
-from irs_planner.diagnosis import remedy_of
 from irs_planner.node.goal import PlannerNodeConfig, read_goal
-from irs_planner.node.messages import feedback_message, result_message
 from irs_planner.precompile import precompile
+from irs_planner.problem import IrsProblem
+from irs_planner.quasi_dynamic import QuasiDynamics
+from irs_planner.result import (
+    TOUCH,
+    IrsPlan,
+    IterationReport,
+    planned_contacts,
+    relative_error,
+    remedy_of,
+)
+from irs_planner.search import SearchReport
 
 NAME = "irs_planner"
 ACTION = "plan_through_contact"
+
+
+def feedback_message(report: IterationReport | SearchReport, problem: IrsProblem) -> Any:
+    """Return the feedback after an iteration, or an attempt of a search.
+
+    Args:
+        report: The iteration.
+        problem: What is planned.
+    """
+    if isinstance(report, SearchReport):
+        return PlanThroughContact.Feedback(
+            iteration=report.attempt,
+            cost=report.distance,
+            best_cost=report.distance,
+            goal_error=report.distance,
+            elapsed=report.elapsed,
+        )
+    return PlanThroughContact.Feedback(
+        iteration=report.iteration,
+        cost=report.cost,
+        best_cost=report.best_cost,
+        standard_deviation=report.std,
+        goal_error=relative_error(report.final_error, problem.tolerance),
+        elapsed=report.elapsed,
+    )
+
+
+def result_message(result: TaskResult, problem: IrsProblem, force_margin: float) -> Any:
+    """Return the result of a goal, but for its status.
+
+    Args:
+        result: The plan.
+        problem: What was planned.
+        force_margin: Force limit relative to the largest planned force.
+    """
+    best = result.best
+    message = PlanThroughContact.Result(
+        states=best.states.ravel(),
+        inputs=best.inputs.ravel(),
+        cost_history=best.costs,
+        best_cost=best.cost,
+        goal_reached=best.goal_reached,
+        goal_error=relative_error(best.final_error, problem.tolerance),
+        segment_kind=[segment.kind for segment in best.segments],
+        segment_end=[segment.stop for segment in best.segments],
+        iterations_done=result.iterations,
+        elapsed=result.seconds,
+    )
+    dynamics = problem.dynamics
+    if isinstance(dynamics, QuasiDynamics):
+        joints = list(dynamics.commanded_states)
+        names, positions = dynamics.joint_names, best.states[:, joints]
+        commands = np.vstack((positions[:1], best.inputs))
+        times = np.arange(len(positions)) * dynamics.time_step
+        message.predicted = joint_motion(names, times, positions=positions)
+        message.commanded = joint_motion(names, times, positions=commands)
+        message.objects = _objects(dynamics, best.states, times)
+        if np.isfinite(best.states).all():
+            message.contacts = _contacts(dynamics, best, times)
+            message.planned_contact = _limits(best, force_margin)
+    return message
+
+
+def _objects(
+    dynamics: QuasiDynamics, states: np.ndarray, times: np.ndarray
+) -> list[ObjectTrajectory]:
+    poses = [dynamics.object_poses(state) for state in states]
+    return [
+        ObjectTrajectory(
+            name=name,
+            time_from_start=durations(times),
+            poses=[to_pose(pose[name]) for pose in poses],
+        )
+        for name in poses[0]
+    ]
+
+
+def _contacts(
+    dynamics: QuasiDynamics, best: IrsPlan, times: np.ndarray
+) -> list[ContactForceTrajectory]:
+    """Return the contact forces; those of a planar scene lie in the y-z plane."""
+    return [
+        contact_motion(
+            contact.link,
+            contact.other,
+            times[1:],
+            np.pad(contact.force, ((0, 0), (3 - contact.force.shape[1], 0))),
+            contact.normal_force,
+            contact.distance,
+        )
+        for contact in planned_contacts(dynamics, best.states, best.inputs)
+    ]
+
+
+def _limits(best: IrsPlan, force_margin: float) -> list[LinkForceLimit]:
+    largest = {
+        link: float(np.linalg.norm(force, axis=1).max()) for link, force in best.link_forces.items()
+    }
+    return [
+        LinkForceLimit(link=link, force_limit=force_margin * force)
+        for link, force in largest.items()
+        if force > TOUCH
+    ]
 
 
 class IrsGoalPlanner(GoalPlanner[PlanTask, TaskResult]):

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
 from contact_core.base.figures import BLUE, BROWN, GREEN, GREY, ORANGE, RED, new_figure
-from irs_planner.smoothing_modes import SMOOTHING_MODES
+from irs_planner.smoothing import SMOOTHING_MODES
 
 EXACT, FIRST, ZERO, BARRIER = RED, BLUE, ORANGE, GREEN
 STYLES = {

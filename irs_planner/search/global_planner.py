@@ -19,11 +19,18 @@ import numpy as np
 
 from contact_core.base.planning import PlanStatus, StopCondition
 from contact_core.base.seeds import generator
-from irs_planner.diagnosis import check_start, goal_reached, link_forces, remedy_of
 from irs_planner.irs_lqr import plan
 from irs_planner.linear_algebra import factor_cholesky
 from irs_planner.problem import IrsProblem, PlannerSettings
-from irs_planner.result import IrsPlan, Rollout, Segment
+from irs_planner.result import (
+    IrsPlan,
+    Rollout,
+    Segment,
+    check_start,
+    goal_reached,
+    link_forces,
+    remedy_of,
+)
 from irs_planner.search.grasps import choose_joints, draw_grasps
 from irs_planner.search.hold import find_holds
 from irs_planner.search.parts import Parts, at_once

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robust_planner.evaluation.time_stepping import (
+    MIN_FORCE,
     ComplementarityError,
     Simulator,
     SteppedMotion,
@@ -96,10 +97,6 @@ def predicted_spread(trajectory: ContactTrajectory, problem: RobustProblem, sigm
     weights = weights / weights.sum()
     mean = weights @ errors
     return float(np.sqrt(weights @ (errors - mean) ** 2))
-
-
-# Smaller forces are no contact [N].
-MIN_FORCE = 1e-3
 
 
 @dataclass(frozen=True)

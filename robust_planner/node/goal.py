@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from contact_stack_msgs.action import PlanRobustContact
 from contact_stack_msgs.msg import UncertainParameter
 
-from contact_core.base.config import from_mapping, parameter
+from contact_core.base.config import Range, parameter, with_values
 from contact_core.base.errors import ConfigError, choices
-from contact_core.base.planning import PlanStatus
-from contact_ros.planning_server import GoalRefusedError
-from contact_ros.stamps import to_nanoseconds
-from contact_ros.validation import MAX_NUMBER, MAX_STEP, check_numbers
-from robust_planner.config import PlannerConfig
-from robust_planner.contact_model import ContactModel, PlanningProblemError
+from contact_ros.planning_goal import MAX_STEP, check_numbers, read_fields
+from robust_planner.config import ContinuationConfig, PlannerConfig
 from robust_planner.examples import Example
 from robust_planner.planner import RobustRequest
-from robust_planner.problem import TOUCHING
 from robust_planner.problem_file import find_problem
 from robust_planner.risk.risk_planner import check_risk
+from robust_planner.solver import SolverMissingError
 
 
 @dataclass(frozen=True)
@@ -40,13 +34,17 @@ class PlanServerConfig:
     )
 
 
-Goal = PlanRobustContact.Goal
-
 KINDS = {UncertainParameter.FRICTION: "friction", UncertainParameter.DISTANCE: "distance"}
-MIN_SLIP_SCALE = 1.0
-"""Smallest kappa_v [N s/m], that of the paper."""
+SLIP_SCALE = Range(unit="N s/m", low=1.0)
+"""Valid kappa_v; the smallest is that of the paper."""
 
-COMPLEMENTARITY = ("strict", "relaxed", "penalty")
+PLANNER = {
+    "mode": "mode",
+    "solver": "solver.name",
+    "expected_residual_weight": "expected_residual.weight",
+}
+CHANCE = {"beta": "risk.beta", "theta": "risk.theta"}
+"""Field of a goal -> parameter of the planner."""
 
 
 @dataclass(frozen=True)
@@ -82,56 +80,31 @@ def read_goal(goal: Any, limits: PlanServerConfig) -> RobustGoal:
         ContactStackError: If a value is malformed or out of range, or if the planner cannot
             do what is asked for.
     """
-    check_numbers(goal, MAX_NUMBER)
-    _refuse_unsupported(goal, limits)
+    check_numbers(goal)
+    Range(high=limits.max_samples).check("evaluation_samples", goal.evaluation_samples)
+    _refuse_unsupported(goal)
     example = find_problem(goal.problem)
-    example = _with_states(example, goal)
-    example = _with_weights(example, goal)
-    example = _with_friction(example, goal.uncertainty)
+    for name, state in (("start", goal.initial_state), ("goal", goal.final_state)):
+        example = _with_problems(example, **{name: tuple(state)})
+    weights = {"state_weight": tuple(goal.state_weight), "control_weight": tuple(goal.input_weight)}
+    example = _with_problems(example, **weights, friction=_friction(example, goal.uncertainty))
     example, time_step = _with_time(example, goal, limits)
     if goal.risk != 0.0:
         check_risk(
             example.robust_problem, example.uncertain, example.failure, goal.risk, example.search
         )
-        request = RobustRequest(example, _with_budget(example.config, goal))
+        request = RobustRequest(example, example.config)
         return RobustGoal(request, 0, goal.seed, goal.risk, _controls(example, goal.initial_guess))
-    request = RobustRequest(example, _config(example, goal, time_step))
+    request = RobustRequest(example, _config(example.config, goal, time_step))
     return RobustGoal(request, goal.evaluation_samples, goal.seed)
 
 
-def _controls(example: Example, guess: Any) -> np.ndarray | None:
-    """Return the inputs of a motion to start from."""
-    if not guess.points:
-        return None
-    problem = example.robust_problem
-    controls = [list(point.effort) for point in guess.points]
-    if {len(control) for control in controls} != {problem.model.controls}:
-        raise ConfigError(
-            f"initial_guess has points with {sorted({len(control) for control in controls})} "
-            f"efforts (valid: {problem.model.controls}, one per control)"
-        )
-    return np.array(controls)
-
-
-def _with_budget(config: PlannerConfig, goal: Any) -> PlannerConfig:
-    budget = 1e-9 * to_nanoseconds(goal.time_budget) or math.inf
-    return dataclasses.replace(config, solver=dataclasses.replace(config.solver, budget=budget))
-
-
-def _refuse_unsupported(goal: Any, limits: PlanServerConfig) -> None:
+def _refuse_unsupported(goal: Any) -> None:
     """Refuse what the planner cannot do, rather than plan something else."""
     guess = goal.initial_guess
     if (guess.points or guess.joint_names) and goal.risk == 0.0:
         raise ConfigError(
             "initial_guess: plans start from a straight line, leave it empty (a cold start)"
-        )
-    if goal.evaluation_samples > limits.max_samples:
-        raise ConfigError(
-            f"evaluation_samples is {goal.evaluation_samples} (valid: <= {limits.max_samples})"
-        )
-    if to_nanoseconds(goal.time_budget) < 0:
-        raise ConfigError(
-            f"time_budget is {1e-9 * to_nanoseconds(goal.time_budget):g} s (valid: >= 0 s)"
         )
     if len(goal.uncertainty) > 1:
         raise ConfigError(
@@ -149,14 +122,15 @@ def _refuse_unsupported(goal: Any, limits: PlanServerConfig) -> None:
     if asks and not goal.uncertainty:
         raise ConfigError("expected_residual_weight, beta and theta need an entry in uncertainty")
     if goal.solver == "snopt" and importlib.util.find_spec("pydrake") is None:
-        raise GoalRefusedError(
-            "solver 'snopt' is not installed: pip install drake, or use ipopt",
-            PlanStatus.SOLVER_MISSING,
-        )
+        raise SolverMissingError("solver 'snopt' is not installed: pip install drake, or use ipopt")
 
 
 def _with_problems(example: Example, **changes: Any) -> Example:
-    """Change the problem planned under certainty and the one under uncertainty alike."""
+    """Change the problem planned under certainty and the one under uncertainty alike.
+
+    What is empty stays as it is.
+    """
+    changes = {name: value for name, value in changes.items() if value}
     return dataclasses.replace(
         example,
         problem=dataclasses.replace(example.problem, **changes),
@@ -164,38 +138,10 @@ def _with_problems(example: Example, **changes: Any) -> Example:
     )
 
 
-def _with_states(example: Example, goal: Any) -> Example:
-    for name, values in (("start", goal.initial_state), ("goal", goal.final_state)):
-        state = tuple(values)
-        if not state:
-            continue
-        try:
-            example = _with_problems(example, **{name: state})
-        except PlanningProblemError as error:
-            if _penetrates(example.problem.model, state):
-                raise GoalRefusedError(str(error), PlanStatus.INITIAL_PENETRATION) from error
-            raise
-    return example
-
-
-def _penetrates(model: ContactModel, state: Sequence[float]) -> bool:
-    if len(state) != 2 * model.coordinates or not np.all(np.isfinite(state)):
-        return False
-    return bool(np.min(model.distance(np.array(state[: model.coordinates]))) < -TOUCHING)
-
-
-def _with_weights(example: Example, goal: Any) -> Example:
-    weights = {
-        "state_weight": tuple(goal.state_weight),
-        "control_weight": tuple(goal.input_weight),
-    }
-    return _with_problems(example, **{name: value for name, value in weights.items() if value})
-
-
-def _with_friction(example: Example, uncertainty: Sequence[Any]) -> Example:
-    """Take over the mean of what is uncertain."""
+def _friction(example: Example, uncertainty: Sequence[Any]) -> float:
+    """Return the mean friction of what is uncertain, 0 for the problem's own."""
     if not uncertainty:
-        return example
+        return 0.0
     (entry,) = uncertainty
     if entry.kind not in KINDS:
         raise ConfigError(
@@ -208,14 +154,12 @@ def _with_friction(example: Example, uncertainty: Sequence[Any]) -> Example:
             f"uncertainty contact is '{entry.contact}', but all contacts of "
             f"'{example.name}' ({', '.join(contacts)}) share one uncertainty: leave it empty"
         )
-    if KINDS[entry.kind] == "distance":
-        if entry.mean != 0.0:
-            raise ConfigError(
-                f"uncertainty mean of the distance is {entry.mean!r} m (valid: 0 m): the mean "
-                "surface is at height zero, shift the boundary states instead"
-            )
-        return example
-    return example if entry.mean == 0.0 else _with_problems(example, friction=entry.mean)
+    if KINDS[entry.kind] == "distance" and entry.mean != 0.0:
+        raise ConfigError(
+            f"uncertainty mean of the distance is {entry.mean!r} m (valid: 0 m): the mean "
+            "surface is at height zero, shift the boundary states instead"
+        )
+    return float(entry.mean)
 
 
 def _with_time(
@@ -223,8 +167,7 @@ def _with_time(
 ) -> tuple[Example, dict[str, Any]]:
     """Return the example with its horizon, and the configuration of its time steps."""
     knots = goal.knots or example.problem.knots
-    if not 2 <= knots <= limits.max_knots:
-        raise ConfigError(f"knots is {knots} (valid: >= 2, <= {limits.max_knots})")
+    Range(low=2, high=limits.max_knots).check("knots", knots)
     low, high = goal.time_step_min, goal.time_step_max
     own = example.problem.duration / (knots - 1)
     if low == high == 0.0:
@@ -236,63 +179,61 @@ def _with_time(
         )
     nominal = min(max(own, low), high)
     steps = {"free": low < high, "shortest": low / nominal, "longest": high / nominal}
-    return _with_problems(example, knots=knots, duration=nominal * (knots - 1)), steps
+    example = _with_problems(example, knots=knots, duration=nominal * (knots - 1))
+    return example, {f"time_step.{name}": value for name, value in steps.items()}
 
 
-def _config(example: Example, goal: Any, time_step: dict[str, Any]) -> PlannerConfig:
-    values = dataclasses.asdict(example.config)
-    values["mode"] = goal.mode or values["mode"]
-    values["solver"]["name"] = goal.solver or values["solver"]["name"]
-    values["time_step"].update(time_step)
-    values["uncertainty"] = {}
-    if goal.uncertainty:
-        (entry,) = goal.uncertainty
-        values["uncertainty"] = {"kind": KINDS[entry.kind], "sigma": entry.sigma}
-    residual = values["expected_residual"]
-    residual["enabled"] = goal.expected_residual_weight != 0.0
-    if residual["enabled"]:
-        residual["weight"] = goal.expected_residual_weight
+def _controls(example: Example, guess: Any) -> np.ndarray | None:
+    """Return the inputs of a motion to start from."""
+    if not guess.points:
+        return None
+    problem = example.robust_problem
+    controls = [list(point.effort) for point in guess.points]
+    if {len(control) for control in controls} != {problem.model.controls}:
+        raise ConfigError(
+            f"initial_guess has points with {sorted({len(control) for control in controls})} "
+            f"efforts (valid: {problem.model.controls}, one per control)"
+        )
+    return np.array(controls)
+
+
+def _config(own: PlannerConfig, goal: Any, time_step: dict[str, Any]) -> PlannerConfig:
+    """Return the settings of the problem with what the goal states."""
+    chance = goal.beta != 0.0 or goal.theta != 0.0
+    kinds = [(KINDS[entry.kind], entry.sigma) for entry in goal.uncertainty]
+    kind, sigma = kinds[0] if kinds else ("none", 0.0)
+    changes = {
+        "uncertainty.kind": kind,
+        "uncertainty.sigma": sigma,
+        "expected_residual.enabled": goal.expected_residual_weight != 0.0,
+        "risk.enabled": own.risk.enabled or chance,
+        **time_step,
+    }
     if goal.slip_scale != 0.0:
-        residual["slip_scale"] = _slip_scale(goal)
-    if goal.beta != 0.0 or goal.theta != 0.0:
-        values["risk"] = {"enabled": True, "beta": goal.beta, "theta": goal.theta}
-    values["continuation"].update(_continuation(example.config, goal.complementarity))
-    return _with_budget(from_mapping(PlannerConfig, values), goal)
+        if goal.mode == "paper" or kind != "friction" or not sigma > 0.0:
+            raise ConfigError(
+                f"slip_scale is {goal.slip_scale!r}, which has no effect in mode 'paper' and "
+                "without uncertain friction (valid: 0)"
+            )
+        SLIP_SCALE.check("slip_scale", goal.slip_scale)
+        changes["expected_residual.slip_scale"] = goal.slip_scale / sigma
+    continuation = dataclasses.replace(
+        own.continuation, **_continuation(own.continuation, goal.complementarity)
+    )
+    config = with_values(dataclasses.replace(own, continuation=continuation), changes)
+    config = read_fields(config, goal, PLANNER)
+    return read_fields(config, goal, CHANCE, always=CHANCE) if chance else config
 
 
-def _slip_scale(goal: Any) -> float:
-    """Return the planner's slip scale, which is kappa_v per standard deviation."""
-    sigmas = [entry.sigma for entry in goal.uncertainty if KINDS[entry.kind] == "friction"]
-    if goal.mode == "paper" or not any(sigma > 0.0 for sigma in sigmas):
-        raise ConfigError(
-            f"slip_scale is {goal.slip_scale!r}, which has no effect in mode 'paper' and without "
-            "uncertain friction (valid: 0)"
-        )
-    if not goal.slip_scale >= MIN_SLIP_SCALE:
-        raise ConfigError(
-            f"slip_scale is {goal.slip_scale!r} (valid: 0, or >= {MIN_SLIP_SCALE:g} N s/m)"
-        )
-    return float(goal.slip_scale / sigmas[0])
-
-
-def _continuation(config: PlannerConfig, complementarity: str) -> dict[str, Any]:
+def _continuation(own: ContinuationConfig, complementarity: str) -> dict[str, Any]:
     """Return what a way to impose complementarity changes in the continuation."""
-    own = config.continuation
-    if complementarity == "":
-        return {}
-    if complementarity == "relaxed":
-        return {"method": "relaxation", "robust_method": "relaxation"}
-    if complementarity == "strict":
-        return {
-            "method": "relaxation",
-            "relaxations": (*own.relaxations, 0.0),
-            "robust_method": "relaxation",
-            "robust_relaxation": 0.0,
-        }
-    if complementarity == "penalty":
-        return {
-            "method": "penalty",
-            "robust_method": "penalty",
-            "robust_penalty": own.penalties[-1],
-        }
-    raise ConfigError(f"complementarity is '{complementarity}' ({choices(COMPLEMENTARITY)})")
+    relaxed = {"method": "relaxation", "robust_method": "relaxation"}
+    penalty = {"method": "penalty", "robust_method": "penalty"}
+    ways: dict[str, dict[str, Any]] = {
+        "strict": relaxed | {"relaxations": (*own.relaxations, 0.0), "robust_relaxation": 0.0},
+        "relaxed": relaxed,
+        "penalty": penalty | {"robust_penalty": own.penalties[-1]},
+    }
+    if complementarity and complementarity not in ways:
+        raise ConfigError(f"complementarity is '{complementarity}' ({choices(ways)})")
+    return ways.get(complementarity, {})

@@ -1,7 +1,8 @@
-"""The node that serves ``plan_robust_contact``."""
+"""The node that serves ``plan_robust_contact``, and its plans as messages."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -14,29 +15,189 @@ from contact_ros.guarded_node import GuardedNode
 from contact_ros.parameters import read
 from contact_ros.planning_server import (
     GoalPlanner,
-    GoalRefusedError,
     PlanAnswer,
     PlanningServer,
+    contact_motion,
+    joint_motion,
 )
+from robust_planner.contact_model import ContactModel
+from robust_planner.evaluation.execution import predicted_spread
+from robust_planner.evaluation.violation import declared_risk, highest_force, violation_rate
 from robust_planner.node.goal import PlanServerConfig, RobustGoal, read_goal
-from robust_planner.node.messages import (
-    evaluation_feedback,
-    no_plan,
-    plan_feedback,
-    plan_result,
-    remedy_of,
-    risk_result,
-)
-from robust_planner.planner import RobustAnswer, answer
+from robust_planner.planner import RobustAnswer, RobustRequest, answer
 from robust_planner.precompile import precompile
-from robust_planner.result import StageProgress
+from robust_planner.program import ProgramParameters
+from robust_planner.result import RobustPlan, StageProgress
 from robust_planner.risk.risk_planner import RiskPlan, plan_example
-from robust_planner.solver import SolverMissingError
+from robust_planner.trajectory import ContactTrajectory
 
 NAME = "robust_planner"
 ACTION = "plan_robust_contact"
 RISK = "risk"
 """Stage of the feedback while plans are made from which a plan with a promise starts."""
+
+Result = PlanRobustContact.Result
+Feedback = PlanRobustContact.Feedback
+
+EVALUATION = "evaluation"
+
+NOT_ROBUST = (
+    "neither expected_residual_weight nor risk bounds are given: the plan is the reference, the "
+    "uncertainty only enters its evaluation"
+)
+
+UNKNOWN = dict.fromkeys(
+    (
+        "cost", "merit", "dynamics_residual", "complementarity_residual", "penetration",
+        "force_distance", "predicted_spread", "violation_rate", "violation_rate_predicted",
+        "risk_bound", "failure_rate", "failure_rate_low", "failure_rate_high",
+        "nominal_failure_rate",
+    ),
+    math.nan,
+)  # fmt: skip
+"""Figures of a goal that was not planned."""
+
+
+def remedy_of(plan: RobustPlan) -> str:
+    """Say what a person can do about a plan, with the residual that is too large.
+
+    Args:
+        plan: The plan.
+
+    Returns:
+        The remedy, empty on success.
+    """
+    if plan.solved:
+        return ""
+    if plan.status is PlanStatus.INFEASIBLE:
+        return plan.status.remedy
+    worst = f"{plan.status.remedy} (largest residual {plan.residuals.worst:.3g})"
+    if plan.status is PlanStatus.NOT_CONVERGED and plan.stages:
+        worst += f"; the solver says {plan.stages[-1].message}"
+    return worst
+
+
+def plan_result(request: RobustRequest, answer: RobustAnswer, samples: int, seed: int) -> Any:
+    """Evaluate a plan and build its result, but for the status.
+
+    Args:
+        request: What was asked for.
+        answer: The plan.
+        samples: Sampled worlds of the violation rate, 0 for none.
+        seed: Of the samples.
+
+    Returns:
+        The message.
+    """
+    problem, plan, config = answer.problem, answer.result, request.config
+    trajectory = plan.trajectory
+    parameters = plan.stages[-1].parameters if plan.stages else ProgramParameters()
+    sigma, bound = config.uncertainty.sigma, declared_risk(config)
+    figures = {
+        "cost": plan.cost,
+        "merit": plan.merit,
+        "dynamics_residual": plan.residuals.dynamics,
+        "complementarity_residual": plan.residuals.complementarity,
+        "penetration": plan.residuals.penetration,
+        "relaxation": parameters.relaxation,
+        "penalty_weight": parameters.penalty,
+        "expected_residual_weight": parameters.residual_weight,
+        "elapsed": plan.seconds,
+    }
+    if samples and (rate := violation_rate(trajectory, problem, config, samples, seed)):
+        figures["violation_rate"] = rate.sampled
+        figures["violation_rate_predicted"] = rate.predicted
+    if bound is not None:
+        figures["risk_bound"] = bound
+    if request.example.test_friction and config.uncertainty.kind == "friction":
+        figures["predicted_spread"] = predicted_spread(trajectory, problem, sigma)
+    if math.isfinite(highest := highest_force(trajectory, problem)):
+        figures["force_distance"] = highest
+    result = _result(trajectory, problem.model, figures)
+    result.warnings = [str(warning) for warning in plan.warnings]
+    if sigma > 0.0 and not config.robust:
+        result.warnings.append(NOT_ROBUST)
+    return result
+
+
+def risk_result(model: ContactModel, plan: RiskPlan) -> Any:
+    """Build the result of a plan with a promise, but for the status.
+
+    Args:
+        model: The model that was planned for.
+        plan: The plan; it is simulated, so that residuals do not apply.
+
+    Returns:
+        The message.
+    """
+    rate = plan.failure_rate
+    figures = {
+        "cost": plan.cost,
+        "failure_rate": rate.rate,
+        "failure_rate_low": rate.low,
+        "failure_rate_high": rate.high,
+        "nominal_failure_rate": plan.nominal_rate.rate,
+        "elapsed": plan.seconds,
+    }
+    return _result(plan.trajectory, model, figures)
+
+
+def _result(trajectory: ContactTrajectory, model: ContactModel, figures: dict[str, float]) -> Any:
+    """Return the result of a motion; contact points tell the forces of what they touch."""
+    times, distance = trajectory.time, trajectory.distance(model)
+    force, normal = trajectory.contact_force(model), trajectory.normal_force
+    return Result(
+        trajectory=joint_motion(
+            model.position_names,
+            times,
+            positions=trajectory.position,
+            velocities=trajectory.velocity,
+            effort=trajectory.control,
+        ),
+        contacts=[
+            contact_motion(
+                name.split("/")[0], other, times, force[:, i], normal[:, i], distance[:, i]
+            )
+            for i, (name, other) in enumerate(zip(model.contact_names, model.surfaces, strict=True))
+        ],
+        **(UNKNOWN | figures),
+    )
+
+
+def plan_feedback(phase: str, progress: StageProgress) -> Any:
+    """Build the feedback of a solver's iteration.
+
+    Args:
+        phase: What is being solved.
+        progress: Where the planner is.
+
+    Returns:
+        The message; the solvers do not report the cost, which is NaN.
+    """
+    return Feedback(
+        stage=phase,
+        iteration=progress.iterations,
+        relaxation=progress.relaxation,
+        penalty_weight=progress.penalty,
+        expected_residual_weight=progress.residual_weight,
+        cost=math.nan,
+        residual=progress.residual,
+        elapsed=progress.elapsed,
+    )
+
+
+def evaluation_feedback(plan: RobustPlan) -> Any:
+    """Build the feedback at the beginning of the evaluation.
+
+    Args:
+        plan: What is evaluated.
+
+    Returns:
+        The message.
+    """
+    return Feedback(
+        stage=EVALUATION, cost=plan.cost, residual=plan.residuals.worst, elapsed=plan.seconds
+    )
 
 
 class RobustGoalPlanner(GoalPlanner[RobustGoal, RobustAnswer | RiskPlan]):
@@ -68,10 +229,7 @@ class RobustGoalPlanner(GoalPlanner[RobustGoal, RobustAnswer | RiskPlan]):
                 problem.request.example, problem.risk, problem.request.config,
                 start=problem.start, on_progress=partial(show, RISK), stop=stop,
             )  # fmt: skip
-        try:
-            planned = answer(problem.request, show, stop=stop)
-        except SolverMissingError as error:
-            raise GoalRefusedError(str(error), PlanStatus.SOLVER_MISSING) from error
+        planned = answer(problem.request, show, stop=stop)
         publish(evaluation_feedback(planned.result))
         return planned
 
@@ -90,7 +248,7 @@ class RobustGoalPlanner(GoalPlanner[RobustGoal, RobustAnswer | RiskPlan]):
 
     def no_plan(self) -> Any:
         """Return a result without a plan, see :meth:`GoalPlanner.no_plan`."""
-        return no_plan()
+        return Result(**UNKNOWN)
 
 
 class RobustPlannerNode(GuardedNode):

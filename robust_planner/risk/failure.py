@@ -10,8 +10,8 @@ from scipy import stats
 
 from contact_core.base.config import parameter
 from contact_core.base.errors import ConfigError
+from robust_planner.evaluation.time_stepping import MIN_FORCE, BatchMotion
 from robust_planner.problem import RobustProblem
-from robust_planner.risk.batch import MIN_FORCE, BatchMotion
 from robust_planner.risk.worlds import Worlds
 
 

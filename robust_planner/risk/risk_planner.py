@@ -22,11 +22,11 @@ from contact_core.base.planning import PlanStatus, StopCondition
 from contact_core.base.seeds import generator
 from robust_planner.config import PlannerConfig, UncertaintyConfig
 from robust_planner.continuation import OnProgress
+from robust_planner.evaluation.time_stepping import WorldsSimulator, simulate_worlds
 from robust_planner.examples import Example
 from robust_planner.planner import plan, running_cost
 from robust_planner.problem import RobustProblem
 from robust_planner.result import RobustPlan
-from robust_planner.risk.batch import WorldsSimulator, simulate_worlds
 from robust_planner.risk.exploration import explore
 from robust_planner.risk.failure import (
     FailureConfig,

@@ -17,8 +17,8 @@ import numpy as np
 
 from contact_core.base.planning import StopCondition
 from contact_core.quadratic_program import QuadraticProgram, make_solver
+from robust_planner.evaluation.time_stepping import BatchMotion, WorldsSimulator, simulate_worlds
 from robust_planner.problem import RobustProblem
-from robust_planner.risk.batch import BatchMotion, WorldsSimulator, simulate_worlds
 from robust_planner.risk.failure import FailureConfig, severity, use_of_bounds
 from robust_planner.risk.settings import ShootingConfig
 from robust_planner.risk.worlds import Worlds

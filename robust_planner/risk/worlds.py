@@ -16,7 +16,6 @@ from contact_core.base.config import from_mapping, parameter
 from contact_core.base.errors import ConfigError, choices
 from contact_core.base.seeds import generator
 from robust_planner.contact_model import ContactModel
-from robust_planner.evaluation.time_stepping import raised
 from robust_planner.problem import RobustProblem
 
 MIN_MASS = 0.01
@@ -315,11 +314,29 @@ def worlds_at(
     )
 
 
+def one_world(problem: RobustProblem, friction: float, height: float = 0.0) -> Worlds:
+    """Return a world that is as planned but for two quantities.
+
+    Args:
+        problem: Its model.
+        friction: mu.
+        height: Of the ground [m].
+    """
+    model = problem.model
+    return Worlds(
+        friction=np.array([friction]),
+        height=np.array([height]),
+        mass=np.ones(1),
+        offset=np.zeros((1, len(_offsets(model)))),
+        shift=np.zeros((1, len(_shifts(model)))),
+    )
+
+
 def starts(problem: RobustProblem, worlds: Worlds) -> np.ndarray:
     """Return where the model starts, on the ground if it is higher and within its limits.
 
     Args:
-        problem: The planned start.
+        problem: The planned start; the vertical position is the last translation.
         worlds: The worlds.
 
     Returns:
@@ -329,7 +346,9 @@ def starts(problem: RobustProblem, worlds: Worlds) -> np.ndarray:
     state = np.tile(problem.start, (len(worlds), 1))
     q = state[:, : model.coordinates]
     q[:] = np.clip(q + worlds.offset, model.limits.lower, model.limits.upper)
-    return raised(model, state, worlds.height)
+    gaps = np.asarray(model.distance(q.T))[model.grounded].min(axis=0) - worlds.height
+    q[:, model.dimension - 1] -= np.minimum(gaps, 0.0)
+    return state
 
 
 def check_starts(problem: RobustProblem, worlds: Worlds) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from contact_core.base.errors import ConfigError, ContactStackError, choices
+from contact_core.base.planning import PlanStatus
 from contact_core.base.registry import Registry
 from robust_planner.config import NonlinearSolverConfig
 from robust_planner.program import StagedProgram
@@ -16,7 +17,12 @@ class SolverMissingError(ContactStackError):
     """The chosen solver is unknown or not installed.
 
     Choose one that the message lists, or install it.
+
+    Attributes:
+        plan_status: How a plan ended that needs it.
     """
+
+    plan_status = PlanStatus.SOLVER_MISSING
 
 
 def _snopt(program: StagedProgram, config: NonlinearSolverConfig) -> NonlinearSolver:

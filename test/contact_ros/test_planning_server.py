@@ -192,6 +192,12 @@ def test_an_unknown_name_is_refused_with_the_valid_ones(client: Client) -> None:
     assert not client.feedback
 
 
+def test_a_negative_budget_is_refused(client: Client) -> None:
+    ended = client.plan(**client.planner.short, time_budget=to_duration(-1_000_000_000))
+    reason = "time_budget is -1.0 (valid: >= 0 s)"
+    client.expect(ended, GoalStatus.STATUS_ABORTED, "INVALID_GOAL", reason, knots=False)
+
+
 def test_a_cancelled_goal_answers_with_its_best_iterate(client: Client) -> None:
     goal = client.start(**client.planner.long)
     client.wait_until(lambda: client.feedback)

@@ -115,11 +115,11 @@ def test_malformed_goals_are_refused_before_planning(client: PlanningClient) -> 
         (Goal(**weighted), "need an entry in uncertainty"),
         (
             Goal(problem="block", uncertainty=[FRICTION], beta=0.3, theta=0.7),
-            "'risk.beta' is 0.3 (valid: >= 0.5, <= 0.999)",
+            "beta is 0.3 (valid: >= 0.5, <= 0.999)",
         ),
         (
             Goal(problem="block", uncertainty=[FRICTION], beta=0.7, theta=1.0),
-            "'risk.theta' is 1.0 (valid: >= 0.5, <= 0.999)",
+            "theta is 1.0 (valid: >= 0.5, <= 0.999)",
         ),
         (Goal(problem="block", knots=1), "knots is 1 (valid: >= 2, <= 401)"),
         (Goal(problem="block", time_step_min=0.02, time_step_max=0.01), "time_step_min is 0.02 s"),

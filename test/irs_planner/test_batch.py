@@ -11,7 +11,7 @@ import pytest
 from contact_core.base.planning import StopCondition
 from irs_planner import PlannerSettings, PlanStatus, build_problem, load_example, plan
 from irs_planner.batch import PlanTask, run_task
-from irs_planner.diagnosis import relative_error
+from irs_planner.result import relative_error
 
 SETTINGS = PlannerSettings(iterations=2, samples=5, seed=3)
 

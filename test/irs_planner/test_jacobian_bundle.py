@@ -11,8 +11,7 @@ from irs_planner.dynamics import Dynamics, Jacobians
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics
 from irs_planner.scenes import load_scene
 from irs_planner.smooth_dynamics import Pendulum
-from irs_planner.smoothing import draw_perturbations
-from irs_planner.smoothing_modes import linearize
+from irs_planner.smoothing import draw_perturbations, linearize
 
 
 class LinearSystem(Dynamics):

@@ -5,42 +5,60 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robust_planner.contact_model import GRAVITY
+from robust_planner.contact_model import GRAVITY, ContactModel
 from robust_planner.evaluation.execution import final_errors
-from robust_planner.evaluation.time_stepping import TimeStepping
+from robust_planner.evaluation.time_stepping import (
+    ComplementarityError,
+    SteppedMotion,
+    simulate_plan,
+)
 from robust_planner.examples import Example
 from robust_planner.models import hopper, sliding_block
+from robust_planner.problem import RobustProblem
 from robust_planner.result import RobustPlan
+from robust_planner.trajectory import ContactTrajectory
 
 TIME = np.linspace(0.0, 1.0, 101)
 
 
+def simulate(
+    model: ContactModel,
+    start: list[float],
+    controls: np.ndarray,
+    friction: float,
+    height: float = 0.0,
+) -> SteppedMotion:
+    problem = RobustProblem(
+        "test", model, tuple(start), tuple(start), 1.0, len(TIME), 0.5,
+        (1.0,) * len(start), (1.0,) * model.controls,
+    )  # fmt: skip
+    none = np.zeros((len(TIME), 0))
+    plan = ContactTrajectory(TIME, none, none, controls, none, none, none, none)
+    return simulate_plan(plan, problem, friction, height)
+
+
 def test_block_coasts_to_a_stop() -> None:
-    world = TimeStepping(sliding_block(), friction=0.5)
-    run = world.simulate(np.array([0.0, 0.5, 3.0, 0.0]), np.zeros((101, 1)), TIME)
+    run = simulate(sliding_block(), [0.0, 0.5, 3.0, 0.0], np.zeros((101, 1)), 0.5)
     speed = np.maximum(0.0, 3.0 - 0.5 * GRAVITY * TIME)
     np.testing.assert_allclose(run.velocity[:, 0], speed, atol=1e-9)
     np.testing.assert_allclose(run.normal_force[1:, 0], GRAVITY, rtol=1e-9)
 
 
 def test_push_inside_the_cone_does_not_move_the_block() -> None:
-    world = TimeStepping(sliding_block(), friction=0.5)
-    run = world.simulate(np.array([0.0, 0.5, 0.0, 0.0]), np.full((101, 1), 4.9), TIME)
+    run = simulate(sliding_block(), [0.0, 0.5, 0.0, 0.0], np.full((101, 1), 4.9), 0.5)
     np.testing.assert_allclose(run.position[:, 0], 0.0, atol=1e-12)
 
 
 def test_block_falls_onto_raised_ground_and_stays() -> None:
-    world = TimeStepping(sliding_block(), friction=0.5, height=0.2)
-    run = world.simulate(np.array([0.0, 1.0, 0.0, 0.0]), np.zeros((101, 1)), TIME)
+    run = simulate(sliding_block(), [0.0, 1.0, 0.0, 0.0], np.zeros((101, 1)), 0.5, height=0.2)
     assert run.position[:, 1].min() >= 0.7 - 1e-12
     assert run.position[-1, 1] == pytest.approx(0.7)
     assert run.velocity[-1, 1] == pytest.approx(0.0, abs=1e-12)
 
 
 def test_friction_in_space_opposes_the_motion_along_an_axis() -> None:
-    world = TimeStepping(sliding_block(dimension=3), friction=0.3)
-    start = np.array([0.0, 0.0, 0.5, 0.0, -2.0, 0.0])
-    run = world.simulate(start, np.zeros((101, 2)), TIME)
+    start = [0.0, 0.0, 0.5, 0.0, -2.0, 0.0]
+    run = simulate(sliding_block(dimension=3), start, np.zeros((101, 2)), 0.3)
     np.testing.assert_allclose(run.velocity[:, 0], 0.0, atol=1e-12)
     speed = -np.maximum(0.0, 2.0 - 0.3 * GRAVITY * TIME)
     np.testing.assert_allclose(run.velocity[:, 1], speed, atol=1e-9)
@@ -49,12 +67,17 @@ def test_friction_in_space_opposes_the_motion_along_an_axis() -> None:
 def test_hopper_collapses_onto_its_limits_without_penetrating() -> None:
     model = hopper()
     bend = np.arccos(0.75)
-    start = np.array([0.0, 1.6, bend, -2 * bend, np.pi / 2 + bend, *[0.0] * 5])
-    run = TimeStepping(model, friction=0.5).simulate(start, np.zeros((101, 3)), TIME)
+    start = [0.0, 1.6, bend, -2 * bend, np.pi / 2 + bend, *[0.0] * 5]
+    run = simulate(model, start, np.zeros((101, 3)), 0.5)
     assert np.asarray(model.distance(run.position.T)).min() >= -0.05  # linearised in a step
     room = run.position @ model.limit_directions + model.limit_offsets
     assert room.min() >= -1e-9
     assert run.position[-1, 1] < 1.2
+
+
+def test_a_motion_that_cannot_be_stepped_is_refused() -> None:
+    with pytest.raises(ComplementarityError, match="no solution"):
+        simulate(sliding_block(), [0.0, 0.5, 0.0, 0.0], np.full((101, 1), np.nan), 0.5)
 
 
 def test_plan_is_reproduced_under_its_own_friction(

@@ -28,7 +28,7 @@ from contact_stack.demo.contact_tracking.statistics import trajectory_hash
 from contact_stack.demo.push_box.node import PushAttempt, PushData, PushNode, pusher_path
 from contact_stack.demo.push_box.task import BoxTask
 from contact_stack.demo.runner import DRIVER, REALTIME, Demo, Option
-from irs_planner.smoothing_modes import DEFAULT_MODE, SMOOTHING_MODES
+from irs_planner.smoothing import DEFAULT_MODE, SMOOTHING_MODES
 
 OUTLINES = 5
 """Outlines of the box per push."""

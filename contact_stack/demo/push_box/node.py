@@ -38,7 +38,7 @@ from contact_stack.demo.contact_tracking.experiments import SETTLING
 from contact_stack.demo.push_box.motions import PushPlace, approach, push_motion, push_places
 from contact_stack.demo.push_box.task import BOX, EXAMPLE, PUSHER, BoxTask, Miss
 from irs_planner.examples import load_example
-from irs_planner.smoothing_modes import DEFAULT_MODE, SMOOTHING_MODES
+from irs_planner.smoothing import DEFAULT_MODE, SMOOTHING_MODES
 
 PLAN = "plan_through_contact"
 FOLLOW = "follow_pose_trajectory"

@@ -119,9 +119,12 @@ def test_a_scene_begins_with_robots_that_hold_still() -> None:
         ({"example": "pushing", "initial_inputs": [np.nan] * 120}, "knot 0"),
         ({"example": "pushing", "time_step": -0.1}, "time_step is -0.1"),
         ({"example": "pushing", "schedule": "linear"}, "valid: power, geometric"),
-        ({"example": "pushing", "standard_deviation_floor": 2.0}, "valid: 0 .. 1"),
-        ({"example": "pushing", "samples": 100_000}, "valid: 1 .. 3333"),
-        ({"example": "pushing", "horizon": 2000}, "at most 1000"),
+        (
+            {"example": "pushing", "standard_deviation_floor": 2.0},
+            "floor is 2.0 (valid: > 0, <= 1)",
+        ),
+        ({"example": "pushing", "samples": 100_000}, "samples is 100000 (valid: >= 1, <= 3333)"),
+        ({"example": "pushing", "horizon": 2000}, "horizon is 2000 (valid: >= 1, <= 1000)"),
         ({"example": "pushing", "starts": 2, "mode": "exact"}, "do not depend on the seed"),
     ],
 )

@@ -1,9 +1,15 @@
-"""MPC on the Riccati recursion: by active sets from the last solution, else by interior point."""
+"""Solvers of MPC by name, and the one on the Riccati recursion.
+
+It goes by active sets from the last solution, else by interior point.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from contact_core.base.registry import Registry
 from contact_core.quadratic_program import QuadraticProgramStatus
 from irs_planner.mpc.active_set import (
     Policy,
@@ -64,3 +70,30 @@ class RiccatiSolver(MpcSolver):
             take_over(self._bounds, self._bounds.first[start], policy)
             self._known = horizon
         return MpcSolution(status, self._memory.control[start:].copy(), rounds)
+
+
+def _osqp() -> MpcSolver:
+    # Importing OSQP takes a third of a second: only those who choose it pay for it.
+    from irs_planner.mpc.osqp_solver import OsqpMpcSolver
+
+    return OsqpMpcSolver()
+
+
+MPC_SOLVERS: Registry[Callable[[], MpcSolver]] = Registry(
+    "MPC solver", {"riccati": RiccatiSolver, "osqp": _osqp}
+)
+
+
+def make_mpc_solver(name: str) -> MpcSolver:
+    """Create an MPC solver.
+
+    Args:
+        name: One of ``MPC_SOLVERS``.
+
+    Returns:
+        The solver.
+
+    Raises:
+        ConfigError: If there is no solver of that name.
+    """
+    return MPC_SOLVERS[name]()

@@ -14,8 +14,7 @@ from irs_planner.irs_lqr import plan
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics
 from irs_planner.scenes import load_scene
 from irs_planner.smooth_dynamics import Pendulum
-from irs_planner.smoothing import first_order_jacobians
-from irs_planner.smoothing_modes import mode_names
+from irs_planner.smoothing import first_order_jacobians, mode_names
 
 
 @pytest.fixture
