@@ -14,8 +14,6 @@ from dataclasses import dataclass
 import pinocchio as pin
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
@@ -34,7 +32,7 @@ from contact_ros.identity import RobotNodeConfig, announce_robot
 from contact_ros.parameters import read
 from contact_ros.qos import LATCHED, signal_subscription
 from contact_ros.rivals import PERIOD, RivalReport, publishers
-from contact_ros.stamps import to_time
+from contact_ros.stamps import steady_timer, to_time
 from contact_ros.validation import MAX_POSITION, named_numbers
 
 
@@ -135,8 +133,7 @@ class RivalFrames(RivalReport):
         self._heard: Counter[str] = Counter()
         self._looks = 0
         self._subscription: Subscription | None = None
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timer = node.create_timer(PERIOD, self._update, clock=steady)
+        self._timer = steady_timer(node, PERIOD, self._update)
 
     def _listen(self, message: TFMessage) -> None:
         names = (transform.child_frame_id for transform in message.transforms)
@@ -207,8 +204,7 @@ class RobotFramesNode(GuardedNode):
             JointState, "gripper/joint_states", self._gripper, signal_subscription(lockstep=False)
         )
         self.poll(config.rate, gripper, *self._reader.pollable)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(1.0 / config.rate, self._publish, clock=steady)
+        steady_timer(self, 1.0 / config.rate, self._publish)
 
     def _arm(self, state: ArmState) -> None:
         self._stamp = state.stamp

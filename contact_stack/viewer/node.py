@@ -15,8 +15,6 @@ from typing import Any
 from contact_stack_msgs.action import FollowPoseTrajectory
 from contact_stack_msgs.msg import ContactArray, ControllerStatus
 from control_msgs.action import FollowJointTrajectory
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
 from sensor_msgs.msg import JointState, PointCloud2
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
@@ -34,6 +32,7 @@ from contact_ros.guarded_node import GuardedNode
 from contact_ros.identity import SIMULATED_TOPIC, RobotNodeConfig, announce_robot
 from contact_ros.parameters import read
 from contact_ros.qos import LATCHED, signal_subscription
+from contact_ros.stamps import steady_timer
 from contact_stack.viewer.browser import ADDRESS, VISITED
 from contact_stack.viewer.commands import GraphCommands
 from contact_stack.viewer.listener import Listener
@@ -179,11 +178,7 @@ class ViewerNode(GuardedNode):
         )
         self._diagnostics = Diagnostics(self, self._reader.health)
         self._rate = config.rate
-        self._timer = self.create_timer(
-            1.0 / config.rate,
-            self._draw,
-            clock=Clock(clock_type=ClockType.STEADY_TIME),
-        )
+        self._timer = steady_timer(self, 1.0 / config.rate, self._draw)
         if config.commands and config.robot_commands:
             self._offer(simulated=False)
         self._page.server.on_client_connect(lambda client: self.get_logger().info(VISITED))

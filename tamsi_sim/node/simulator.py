@@ -9,8 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from contact_stack_msgs.srv import Pause, Reset, Step
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.task import Future
 from rosgraph_msgs.msg import Clock as ClockMessage
@@ -48,7 +46,7 @@ from contact_ros.parameters import read
 from contact_ros.qos import signal_publisher
 from contact_ros.real_time import RealTimeConfig, enter_real_time
 from contact_ros.rivals import SolePublisher
-from contact_ros.stamps import NANOSECONDS, to_time
+from contact_ros.stamps import NANOSECONDS, steady_timer, to_time
 from contact_ros.validation import ending, ending_errors, numbers
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.node.driver_faults import (
@@ -238,12 +236,7 @@ class SimulatorNode(ManagedNode):
             "simulated",
         )
         freeze_garbage_collector()
-        self._pace_timer = self.create_timer(
-            MAX_WAIT,
-            self._go_on_when_due,
-            clock=Clock(clock_type=ClockType.STEADY_TIME),
-            autostart=False,
-        )
+        self._pace_timer = steady_timer(self, MAX_WAIT, self._go_on_when_due, autostart=False)
         self._barrier: Barrier | None = None
         self._loop: FixedRateLoop | None = None
         self.start(active=config.autostart)
