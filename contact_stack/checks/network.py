@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from contact_core.base.errors import ConfigError
 from contact_ros import environment
-from contact_stack.checks import SET_UP, Check, CheckStatus
+from contact_stack.checks import SET_UP, Check
 
 SAFE_DOMAIN_IDS = range(102)
 """Domain ids whose ports lie below those Linux hands out to other programs."""
@@ -52,10 +52,10 @@ def domain_id() -> Check:
     """
     name, value = "ROS_DOMAIN_ID", os.environ.get("ROS_DOMAIN_ID", "")
     if not value:
-        return Check(name, CheckStatus.OK, "not set: domain 0")
+        return Check.ok(name, "not set: domain 0")
     if not value.isdigit() or int(value) not in SAFE_DOMAIN_IDS:
-        return Check(name, CheckStatus.FAIL, f"'{value}' is no usable domain", "set it to 0 .. 101")
-    return Check(name, CheckStatus.OK, value)
+        return Check.fail(name, f"'{value}' is no usable domain", "set it to 0 .. 101")
+    return Check.ok(name, value)
 
 
 def discovery_range() -> Check:
@@ -68,14 +68,13 @@ def discovery_range() -> Check:
     value = os.environ.get(name, "")
     if value and value not in environment.RANGES:
         valid = ", ".join(environment.RANGES)
-        return Check(name, CheckStatus.FAIL, f"'{value}' is unknown", f"set it to one of {valid}")
+        return Check.fail(name, f"'{value}' is unknown", f"set it to one of {valid}")
     if value == "OFF":
-        return Check(name, CheckStatus.FAIL, "OFF: no node finds another", "set it to LOCALHOST")
+        return Check.fail(name, "OFF: no node finds another", "set it to LOCALHOST")
     if value == "LOCALHOST":
-        return Check(name, CheckStatus.OK, value)
-    return Check(
+        return Check.ok(name, value)
+    return Check.warn(
         name,
-        CheckStatus.WARN,
         f"{value or 'not set'}: a hardware launch and single nodes see other machines' nodes, and "
         "are seen",
         "set it to LOCALHOST unless the robot is reached over the network",
@@ -96,11 +95,11 @@ def communication() -> Check:
         from rclpy.utilities import try_shutdown
         from std_msgs.msg import String
     except Exception:  # what is wrong with it is another check's business
-        return Check(name, CheckStatus.FAIL, "not tried: rclpy cannot be imported", SET_UP)
+        return Check.fail(name, "not tried: rclpy cannot be imported", SET_UP)
     try:
         environment.check()
     except ConfigError as error:
-        return Check(name, CheckStatus.FAIL, str(error), "set it to a valid value, or unset it")
+        return Check.fail(name, str(error), "set it to a valid value, or unset it")
     topic = f"doctor_{os.getpid()}"
     context = Context()
     talker = subprocess.Popen(
@@ -127,10 +126,9 @@ def communication() -> Check:
         talker.kill()
         talker.wait()
     if heard:
-        return Check(name, CheckStatus.OK, f"a node heard another one after {elapsed:.1f} s")
-    return Check(
+        return Check.ok(name, f"a node heard another one after {elapsed:.1f} s")
+    return Check.fail(
         name,
-        CheckStatus.FAIL,
         f"a node heard nothing from another one within {PATIENCE:g} s",
         "allow UDP on the loopback interface (firewall), and make sure /dev/shm is not full",
     )
@@ -151,10 +149,9 @@ def port(number: int) -> Check:
         try:
             probe.bind(("127.0.0.1", number))
         except OSError as error:
-            return Check(
+            return Check.warn(
                 name,
-                CheckStatus.WARN,
                 f"{error.strerror}: the viewer will take the next free one",
                 "end the program that uses it if you want the usual address",
             )
-    return Check(name, CheckStatus.OK, "free for the viewer")
+    return Check.ok(name, "free for the viewer")

@@ -70,9 +70,9 @@ def _python() -> Check:
     low, high = PYTHON_VERSIONS
     found = f"{platform.python_version()} at {sys.executable}"
     if low <= sys.version_info[:2] <= high:
-        return Check("Python", CheckStatus.OK, found)
+        return Check.ok("Python", found)
     wanted = f"{'.'.join(map(str, low))} to {'.'.join(map(str, high))}"
-    return Check("Python", CheckStatus.FAIL, found, f"install Python {wanted} and {SET_UP}")
+    return Check.fail("Python", found, f"install Python {wanted} and {SET_UP}")
 
 
 def _library(library: Library) -> Check:
@@ -85,7 +85,7 @@ def _library(library: Library) -> Check:
         version = importlib.metadata.version(library.distribution)
     except importlib.metadata.PackageNotFoundError:
         version = "version unknown"  # installed by the system's packages
-    return Check(library.module, CheckStatus.OK, version)
+    return Check.ok(library.module, version)
 
 
 def _ros() -> Check:
@@ -96,10 +96,8 @@ def _ros() -> Check:
         middleware = get_rmw_implementation_identifier()
     except Exception as error:  # a broken installation fails in many ways
         found = f"cannot import rclpy: {_first_line(error)}"
-        return Check("ROS 2", CheckStatus.FAIL, found, _ros_remedy())
-    return Check(
-        "ROS 2", CheckStatus.OK, f"rclpy at {os.path.dirname(rclpy.__file__)}, {middleware}"
-    )
+        return Check.fail("ROS 2", found, _ros_remedy())
+    return Check.ok("ROS 2", f"rclpy at {os.path.dirname(rclpy.__file__)}, {middleware}")
 
 
 def _ros_remedy() -> str:
@@ -117,13 +115,12 @@ def _single_ros() -> Check:
     spec = importlib.util.find_spec("rclpy")
     ours = spec is not None and (spec.origin or "").startswith(sys.prefix)
     if sourced and ours and sys.prefix != sys.base_prefix:
-        return Check(
+        return Check.fail(
             name,
-            CheckStatus.FAIL,
             f"{sourced[0]} is sourced, but rclpy is the one in {sys.prefix}",
             "open a terminal in which no ROS is sourced",
         )
-    return Check(name, CheckStatus.OK, "no other installation is sourced")
+    return Check.ok(name, "no other installation is sourced")
 
 
 def _messages(module: str) -> Check:
@@ -131,15 +128,15 @@ def _messages(module: str) -> Check:
     try:
         importlib.import_module(module)
     except Exception as error:  # also a library built for another version
-        return Check(name, CheckStatus.FAIL, f"cannot import: {_first_line(error)}", SET_UP)
-    return Check(name, CheckStatus.OK, "installed")
+        return Check.fail(name, f"cannot import: {_first_line(error)}", SET_UP)
+    return Check.ok(name, "installed")
 
 
 def _launcher() -> Check:
     spec = importlib.util.find_spec("launch_ros")
     if spec is not None and spec.origin is not None:
-        return Check("launcher", CheckStatus.OK, "launch_ros")
-    return Check("launcher", CheckStatus.OK, "our own (launch_ros is not installed)")
+        return Check.ok("launcher", "launch_ros")
+    return Check.ok("launcher", "our own (launch_ros is not installed)")
 
 
 def _first_line(error: Exception) -> str:
