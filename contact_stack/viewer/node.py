@@ -35,12 +35,11 @@ from contact_ros.qos import LATCHED, signal_subscription
 from contact_ros.stamps import steady_timer
 from contact_stack.viewer.browser import ADDRESS, VISITED
 from contact_stack.viewer.commands import GraphCommands
-from contact_stack.viewer.listener import Listener
+from contact_stack.viewer.controls import Permissions
+from contact_stack.viewer.listener import Listener, ShownReference
 from contact_stack.viewer.look_back import LookBack
 from contact_stack.viewer.page import Page
-from contact_stack.viewer.permissions import Permissions
 from contact_stack.viewer.recording import OtherRun, load_recording
-from contact_stack.viewer.reference import ShownReference
 from contact_stack.viewer.scene_model import SceneModel
 from contact_stack.viewer.serving import LOCAL
 

@@ -28,9 +28,14 @@ from contact_ros.parameters import read
 from contact_ros.qos import signal_publisher
 from contact_ros.stamps import to_time
 from contact_stack.wsg50 import gcl
-from contact_stack.wsg50.device import CommandOutcome, GripperReading, GripperStatus, Wsg50
+from contact_stack.wsg50.device import (
+    CommandOutcome,
+    GripperConnection,
+    GripperReading,
+    GripperStatus,
+    Wsg50,
+)
 from contact_stack.wsg50.gcl import GripState
-from contact_stack.wsg50.link import GripperConnection
 
 NAME = "wsg50"
 

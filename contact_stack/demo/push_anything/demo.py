@@ -16,8 +16,7 @@ from contact_stack.demo.client_node import NAME, Connection
 from contact_stack.demo.contact_tracking.statistics import trajectory_hash
 from contact_stack.demo.push_anything.drawing import draw_push
 from contact_stack.demo.push_anything.node import PushAnythingNode, PushedData
-from contact_stack.demo.push_anything.pusher import PushCase
-from contact_stack.demo.push_anything.scene import write_push_scene
+from contact_stack.demo.push_anything.pusher import PushCase, write_push_scene
 from contact_stack.demo.push_anything.shapes import SHAPES
 from contact_stack.demo.push_anything.task import ANGLE, POSITION
 from contact_stack.demo.runner import DRIVER, REALTIME, Demo, Option
