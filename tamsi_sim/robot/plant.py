@@ -11,11 +11,10 @@ from contact_core.robot.gripper import GripperCommand
 from contact_core.robot.scene import ROBOT, Scene
 from contact_core.robot.scene_config import AXES
 from tamsi_sim.arrays.status import StepStatus
-from tamsi_sim.robot.arm_errors import ArmErrors
+from tamsi_sim.robot.arm_errors import ArmErrors, JointTorqueSensor, external_torque_channel
 from tamsi_sim.robot.cartesian_impedance import CartesianImpedance
 from tamsi_sim.robot.physics import Physics, build_physics
 from tamsi_sim.robot.report import DriverReport, TrueContact, TrueObject, Truth
-from tamsi_sim.robot.sensors import JointTorqueSensor, external_torque_channel
 from tamsi_sim.robot.surroundings import Surroundings
 
 
