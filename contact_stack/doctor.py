@@ -100,13 +100,5 @@ def summary(checks: Iterable[Check]) -> dict[str, object]:
     checks = list(checks)
     return {
         "ok": all(check.status is not CheckStatus.FAIL for check in checks),
-        "checks": [
-            {
-                "name": check.name,
-                "status": check.status.value,
-                "detail": check.detail,
-                "remedy": check.remedy,
-            }
-            for check in checks
-        ],
+        "checks": [{**dataclasses.asdict(check), "status": check.status.value} for check in checks],
     }

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import pinocchio as pin
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import TransformStamped
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
@@ -26,7 +25,7 @@ from contact_core.robot.description import RobotDescription
 from contact_ros.diagnostics import Diagnostics
 from contact_ros.driver_profile import DriverConfig, StateReader, driver_profile
 from contact_ros.entry_point import run
-from contact_ros.geometry import to_transform
+from contact_ros.geometry import to_frame, to_transform
 from contact_ros.guarded_node import GuardedNode
 from contact_ros.identity import RobotNodeConfig, announce_robot
 from contact_ros.parameters import read
@@ -220,16 +219,11 @@ class RobotFramesNode(GuardedNode):
             self._rivals.sent += 1
 
     def _message(self, links: Iterable[tuple[str, str]], stamp: Time) -> TFMessage:
-        message = TFMessage()
+        frames = []
         for parent, child in links:
-            frame = TransformStamped(
-                child_frame_id=self._prefix + child,
-                transform=to_transform(self._tree.pose(parent, child)),
-            )
-            frame.header.frame_id = self._prefix + parent
-            frame.header.stamp = stamp
-            message.transforms.append(frame)
-        return message
+            place = to_transform(self._tree.pose(parent, child))
+            frames.append(to_frame(self._prefix + child, place, self._prefix + parent, stamp))
+        return TFMessage(transforms=frames)
 
 
 def main() -> int:

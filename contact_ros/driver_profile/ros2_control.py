@@ -41,7 +41,8 @@ class BroadcastDriver(DriverProfile):
     ) -> None:
         """Set the profile up; see :class:`DriverProfile`."""
         super().__init__(config, period, gravity)
-        self._joints = {topic: JointSelector(self.joint_names) for topic in self.state_topics}
+        topics = (*self.state_topics, self.command_topic)
+        self._joints = {topic: JointSelector(self.joint_names) for topic in topics}
         self._waiting: dict[str, JointState] = {}
 
     def encode_state(self, state: ArmState) -> Mapping[str, Any]:
@@ -143,13 +144,6 @@ class KukaDrivers(BroadcastDriver):
         prefix = namespace.strip("/")
         return tuple(f"{prefix}_{name}" if prefix else name for name in cls.default_joint_names)
 
-    def __init__(
-        self, config: DriverConfig, period: float | None = None, gravity: Gravity | None = None
-    ) -> None:
-        """Set the profile up; see :class:`DriverProfile`."""
-        super().__init__(config, period, gravity)
-        self._joints_of_command = JointSelector(self.joint_names)
-
     def encode_command(self, position: NDArray[np.float64]) -> Any:
         """Translate a command; see :class:`DriverProfile`."""
         ahead = to_duration(round(self.period * NANOSECONDS))
@@ -160,6 +154,6 @@ class KukaDrivers(BroadcastDriver):
         """Translate a command; see :class:`DriverProfile`."""
         if len(message.points) != 1:
             raise MessageError(f"a streamed trajectory has 1 point, got {len(message.points)}")
-        return self._joints_of_command.select(
+        return self._joints[self.command_topic].select(
             message.joint_names, message.points[0].positions, "positions"
         )

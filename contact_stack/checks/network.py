@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from contact_core.base.errors import ConfigError
+from contact_core.base.errors import CommunicationError, ConfigError
 from contact_ros import environment
 from contact_stack.checks import SET_UP, Check
 
@@ -89,19 +89,12 @@ def communication() -> Check:
     """
     name = "communication"
     try:
-        import rclpy
-        from rclpy.context import Context
-        from rclpy.executors import SingleThreadedExecutor
-        from rclpy.utilities import try_shutdown
         from std_msgs.msg import String
+
+        from contact_ros.client import GraphClient
     except Exception:  # what is wrong with it is another check's business
         return Check.fail(name, "not tried: rclpy cannot be imported", SET_UP)
-    try:
-        environment.check()
-    except ConfigError as error:
-        return Check.fail(name, str(error), "set it to a valid value, or unset it")
     topic = f"doctor_{os.getpid()}"
-    context = Context()
     talker = subprocess.Popen(
         [sys.executable, "-c", TALKER, topic],
         stdin=subprocess.DEVNULL,
@@ -109,29 +102,22 @@ def communication() -> Check:
         stderr=subprocess.DEVNULL,
     )
     try:
-        rclpy.init(context=context)
-        node = rclpy.create_node("doctor", context=context, start_parameter_services=False)
-        executor = SingleThreadedExecutor(context=context)
-        executor.add_node(node)
-        heard: list[object] = []
-        node.create_subscription(String, topic, heard.append, 1)
-        start = time.monotonic()
-        while not heard and time.monotonic() < start + PATIENCE:
-            executor.spin_once(timeout_sec=0.1)
-        elapsed = time.monotonic() - start
-        executor.shutdown()
-        node.destroy_node()
+        with GraphClient("doctor", "") as client:
+            start = time.monotonic()
+            client.wait_for(String, topic, timeout=PATIENCE)
+            elapsed = time.monotonic() - start
+    except ConfigError as error:
+        return Check.fail(name, str(error), "set it to a valid value, or unset it")
+    except CommunicationError:
+        return Check.fail(
+            name,
+            f"a node heard nothing from another one within {PATIENCE:g} s",
+            "allow UDP on the loopback interface (firewall), and make sure /dev/shm is not full",
+        )
     finally:
-        try_shutdown(context=context)
         talker.kill()
         talker.wait()
-    if heard:
-        return Check.ok(name, f"a node heard another one after {elapsed:.1f} s")
-    return Check.fail(
-        name,
-        f"a node heard nothing from another one within {PATIENCE:g} s",
-        "allow UDP on the loopback interface (firewall), and make sure /dev/shm is not full",
-    )
+    return Check.ok(name, f"a node heard another one after {elapsed:.1f} s")
 
 
 def port(number: int) -> Check:

@@ -17,8 +17,7 @@ from contact_ros.gripper import (
     REACHED,
     Ending,
     GripperMotion,
-    OlderGripperServer,
-    ParallelGripperServer,
+    gripper_servers,
     gripper_state,
 )
 from contact_ros.guarded_node import GuardedNode, waking_future
@@ -106,10 +105,7 @@ class Wsg50Node(GuardedNode):
             self._judge,
             self._device.refusal,
         )
-        self._servers = [
-            server(self, self._motion, self._joint, config.effort, self._now)
-            for server in (ParallelGripperServer, OlderGripperServer)
-        ]
+        self._servers = gripper_servers(self, self._motion, self._joint, config.effort, self._now)
         self.create_service(Trigger, f"{NAME}/home", self._home)
         self.create_service(Trigger, f"{NAME}/acknowledge", self._acknowledge)
         self._diagnostics = Diagnostics(self, self._health, f"{NAME} {self._address}")

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+import pinocchio as pin
 
 from contact_core.multibody.rigid_body.joints import BALL, FREE, columns_of
 from contact_core.multibody.selection import allocate
@@ -157,6 +158,18 @@ def dense_mass_matrix(model: Model, work: Work) -> np.ndarray:
     for first, last, block in mass_blocks(model, work):
         matrix[first:last, first:last] = block
     return matrix
+
+
+def body_pose(work: Work, body: int) -> pin.SE3:
+    """Return where a body is in the world, after an evaluation.
+
+    Args:
+        work: The workspace.
+        body: Number of the body; -1 for the world itself.
+    """
+    if body < 0:
+        return pin.SE3.Identity()
+    return pin.SE3(work.kinematics.rotation[body], work.kinematics.position[body])
 
 
 def _chain_lengths(model: Model) -> np.ndarray:

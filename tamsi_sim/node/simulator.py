@@ -32,8 +32,7 @@ from contact_ros.driver_profile import (
 from contact_ros.entry_point import freeze_garbage_collector, run
 from contact_ros.gripper import (
     GripperMotion,
-    OlderGripperServer,
-    ParallelGripperServer,
+    gripper_servers,
     gripper_state,
 )
 from contact_ros.guarded_node import waking_future
@@ -213,17 +212,12 @@ class SimulatorNode(ManagedNode):
         self._gripper = GripperMotion(
             scene.robot.open_position, self._gripper_state(), Standstill(), self._gripper_refusal
         )
-        self._gripper_servers = [
-            server(
-                self,
-                self._gripper,
-                self._gripper_joint,
-                scene.config.robot.gripper.initial_effort,
-                lambda: self._stamp,
-            )
-            for server in (ParallelGripperServer, OlderGripperServer)
+        effort = scene.config.robot.gripper.initial_effort
+        self._gripper_servers = (
+            gripper_servers(self, self._gripper, self._gripper_joint, effort, lambda: self._stamp)
             if self._gripper_joint
-        ]
+            else []
+        )
         self.create_service(Pause, f"{NAME}/pause", self._pause)
         # A second request is refused while the ticks of the first are made: it does not wait.
         self.create_service(

@@ -280,19 +280,13 @@ class Plant:
         )
 
     def _object(self, name: str) -> TrueObject:
-        engine = self.engine
         if name not in self.engine.built.free_bodies:
             pose = pin.SE3ToXYZQUAT(self.scene.object_placement(name))
             pose[2] += self.surroundings.height(name)
-            return TrueObject(name, pose[:3], pose[3:], np.zeros(3), np.zeros(3))
-        q, v = self.engine.built.free_bodies[name]
-        return TrueObject(
-            name=name,
-            position=engine.q[q : q + 3].copy(),
-            quaternion=engine.q[q + 3 : q + 7].copy(),
-            velocity=engine.v[v : v + 3].copy(),
-            angular_velocity=engine.v[v + 3 : v + 6].copy(),
-        )
+        else:
+            q, _ = self.engine.built.free_bodies[name]
+            pose = self.engine.q[q : q + 7].copy()
+        return TrueObject(name, pose[:3], pose[3:])
 
 
 def cartesian_impedance(scene: Scene) -> CartesianImpedance:
