@@ -114,6 +114,7 @@ def _in_words(what: str, wanted: bool, granted: bool) -> str:
 def _pin(processors: frozenset[int]) -> None:
     with suppress(OSError):  # the report says which they are
         if processors:
+            # The system call means the calling thread when it is given 0.
             os.sched_setaffinity(0, processors)
 
 
