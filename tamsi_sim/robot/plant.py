@@ -280,13 +280,14 @@ class Plant:
         )
 
     def _object(self, name: str) -> TrueObject:
-        if name not in self.engine.built.free_bodies:
-            pose = pin.SE3ToXYZQUAT(self.scene.object_placement(name))
-            pose[2] += self.surroundings.height(name)
+        engine = self.engine
+        if name in engine.built.free_bodies:
+            q, v = engine.built.free_bodies[name]
+            pose, twist = engine.q[q : q + 7].copy(), engine.v[v : v + 6].copy()
         else:
-            q, _ = self.engine.built.free_bodies[name]
-            pose = self.engine.q[q : q + 7].copy()
-        return TrueObject(name, pose[:3], pose[3:])
+            pose, twist = pin.SE3ToXYZQUAT(self.scene.object_placement(name)), np.zeros(6)
+            pose[2] += self.surroundings.height(name)
+        return TrueObject(name, pose[:3], pose[3:], twist[:3], twist[3:])
 
 
 def cartesian_impedance(scene: Scene) -> CartesianImpedance:

@@ -60,17 +60,21 @@ class TrueContact:
 
 @dataclass(frozen=True)
 class TrueObject:
-    """Where an object is.
+    """State of an object; one that is fixed to the world has no velocity.
 
     Attributes:
         name: The object.
         position: (3) of its origin, world [m].
         quaternion: (4) x, y, z, w.
+        velocity: (3) of its origin, world [m/s].
+        angular_velocity: (3) world [rad/s].
     """
 
     name: str
     position: np.ndarray
     quaternion: np.ndarray
+    velocity: np.ndarray
+    angular_velocity: np.ndarray
 
 
 @dataclass(frozen=True)
