@@ -17,12 +17,7 @@ from contact_core.base.results import Rows, table, write_json
 from contact_stack.robust import tamsi_machine, tamsi_world
 from robust_planner.examples import Example
 from robust_planner.problem import RobustProblem
-from robust_planner.risk.batch import (
-    MIN_FORCE,
-    MIN_WAY,
-    BatchMotion,
-    WorldsSimulator,
-)
+from robust_planner.risk.batch import MIN_FORCE, MIN_WAY, BatchMotion, WorldsSimulator
 from robust_planner.risk.failure import FailureConfig, FailureRate
 from robust_planner.risk.risk_planner import RiskPlan, failure_rate, simulator
 from robust_planner.risk.worlds import Normal, Worlds, draw_worlds, in_world

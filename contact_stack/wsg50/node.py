@@ -13,13 +13,7 @@ from contact_core.base.errors import ConfigError
 from contact_core.robot.gripper import GripperCommand
 from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.entry_point import freeze_garbage_collector, run
-from contact_ros.gripper import (
-    REACHED,
-    Ending,
-    GripperMotion,
-    gripper_servers,
-    gripper_state,
-)
+from contact_ros.gripper import REACHED, Ending, GripperMotion, gripper_servers, gripper_state
 from contact_ros.guarded_node import GuardedNode, waking_future
 from contact_ros.identity import RobotNodeConfig, announce_robot
 from contact_ros.loop import ErrorRelay, FixedRateLoop

@@ -30,11 +30,7 @@ from contact_ros.driver_profile import (
     driver_profile,
 )
 from contact_ros.entry_point import freeze_garbage_collector, run
-from contact_ros.gripper import (
-    GripperMotion,
-    gripper_servers,
-    gripper_state,
-)
+from contact_ros.gripper import GripperMotion, gripper_servers, gripper_state
 from contact_ros.guarded_node import waking_future
 from contact_ros.identity import SIMULATED_TOPIC, announce_robot, announce_simulator
 from contact_ros.lifecycle import ManagedNode

@@ -14,23 +14,11 @@ from contact_core.multibody.rigid_body.configuration import move_configuration
 from contact_core.multibody.rigid_body.dynamics import update_dynamics
 from contact_core.multibody.rigid_body.jacobian import update_jacobians
 from contact_core.multibody.rigid_body.kinematics import update_kinematics
-from tamsi_sim.arrays.data import (
-    CONTACTS,
-    ISLANDS,
-    RETRIES,
-    STEPS,
-    SUBSTEPS,
-    WORST_SUBSTEPS,
-)
+from tamsi_sim.arrays.data import CONTACTS, ISLANDS, RETRIES, STEPS, SUBSTEPS, WORST_SUBSTEPS
 from tamsi_sim.arrays.simulation import COLLIDE, EVALUATE, STEP, Simulation, phase
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.scheme.closures import finish_closures, start_closures, update_closures
-from tamsi_sim.scheme.contact_moments import (
-    add_moments,
-    clear_moments,
-    find_moments,
-    has_moment,
-)
+from tamsi_sim.scheme.contact_moments import add_moments, clear_moments, find_moments, has_moment
 from tamsi_sim.scheme.energy import enter_work, runs_away
 from tamsi_sim.scheme.free_rotation import average_rotations, look_ahead
 from tamsi_sim.scheme.islands import number_rows, update_islands

@@ -39,13 +39,7 @@ from contact_stack.demo.bottle_shake.record import (
 )
 from contact_stack.demo.bottle_shake.task import BottleStage, BottleTask
 from contact_stack.demo.client_node import Connection
-from contact_stack.demo.runner import (
-    DRIVER,
-    ENGINE,
-    REALTIME,
-    Demo,
-    Option,
-)
+from contact_stack.demo.runner import DRIVER, ENGINE, REALTIME, Demo, Option
 
 FEEDBACK = {"both": ("on", "off"), "on": ("on",), "off": ("off",)}
 PREFIX = "feedback_"

@@ -20,18 +20,9 @@ from contact_core.robot.arm_state import ArmState, CommandMode
 from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
 from contact_core.robot.scene_config import JOINT_IMPEDANCE, JOINT_TORQUE
-from contact_ros.driver_profile import (
-    OVERLAYS,
-    CommandWriter,
-    MessageError,
-    OverlayWriter,
-)
+from contact_ros.driver_profile import OVERLAYS, CommandWriter, MessageError, OverlayWriter
 from contact_ros.geometry import frame_pose
-from contact_stack.demo.bottle_shake.procedure import (
-    GripperGoal,
-    Observation,
-    Procedure,
-)
+from contact_stack.demo.bottle_shake.procedure import GripperGoal, Observation, Procedure
 from contact_stack.demo.bottle_shake.record import BOTTLE, BottleRecord, BottleSample
 from contact_stack.demo.bottle_shake.task import BottleTask, JointSetpoint
 from contact_stack.demo.client_node import CLOCK, OBJECTS, ClientNode, Connection, gripper_goal
