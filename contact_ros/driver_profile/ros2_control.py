@@ -55,9 +55,7 @@ class BroadcastDriver(DriverProfile):
             effort=self.reported_torque(state),
         )
         torque = joint_state(
-            state.stamp,
-            self.joint_names,
-            effort=self.config.torque_sign * state.external_torque,
+            state.stamp, self.joint_names, effort=self.config.torque_sign * state.external_torque
         )
         return {STATE: joints, TORQUE: torque}
 

@@ -148,10 +148,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _plan(
-    request: PlanRequest,
-    problem: IrsProblem,
-    args: argparse.Namespace,
-    on_iteration: OnIteration,
+    request: PlanRequest, problem: IrsProblem, args: argparse.Namespace, on_iteration: OnIteration
 ) -> PlanOutcome:
     if args.local:
         return plan_locally(problem, request, on_iteration)

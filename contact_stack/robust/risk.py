@@ -183,10 +183,7 @@ def summarize_risk(example: Example, plan: RiskPlan, tamsi_runs: int) -> dict[st
     if tamsi_runs and judge:
         # Other worlds than those of the planner and of its check.
         worlds = draw_worlds(problem, example.uncertain, tamsi_runs, 0, "judge in tamsi_sim")
-        for name, trajectory in (
-            ("nominal", plan.nominal.trajectory),
-            ("risk", plan.trajectory),
-        ):
+        for name, trajectory in (("nominal", plan.nominal.trajectory), ("risk", plan.trajectory)):
             tamsi[name] = failure_rate(problem, example.failure, trajectory.control, worlds, judge)
     return {
         "problem": problem.name,

@@ -119,9 +119,7 @@ def true_joint_states(truth: Truth, stamp: Time) -> JointState:
         The message.
     """
     message = JointState(
-        name=list(truth.joint_names),
-        position=truth.joint_position,
-        velocity=truth.joint_velocity,
+        name=list(truth.joint_names), position=truth.joint_position, velocity=truth.joint_velocity
     )
     message.header.stamp = stamp
     return message

@@ -167,12 +167,7 @@ def _assemble_trees(simulation: Simulation, first: int, last: int, h: float) -> 
 
 @inlined_kernel
 def _assemble_contact(
-    jacobian: Jacobian,
-    islands: Islands,
-    forces: ContactForces,
-    newton: Newton,
-    c: int,
-    h: float,
+    jacobian: Jacobian, islands: Islands, forces: ContactForces, newton: Newton, c: int, h: float
 ) -> None:
     """Add a contact's force and stiffness."""
     force, gradient, entries = forces.force[c], forces.gradient[c], jacobian.entry[c]

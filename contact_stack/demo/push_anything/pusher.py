@@ -96,11 +96,7 @@ class Pusher:
     """
 
     def __init__(
-        self,
-        task: PushTask,
-        conditions: PushConditions,
-        tool: np.ndarray,
-        seed: int,
+        self, task: PushTask, conditions: PushConditions, tool: np.ndarray, seed: int
     ) -> None:
         """Begin.
 
