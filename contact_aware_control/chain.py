@@ -15,7 +15,7 @@ from contact_core.base.kernel import inner_kernel, kernel
 from contact_core.robot.robot import Robot
 
 
-class Place(NamedTuple):
+class ArmPlace(NamedTuple):
     """Where joint positions have the arm, world frame.
 
     Attributes:
@@ -60,14 +60,14 @@ def chain_of(robot: Robot) -> np.ndarray:
     )
 
 
-def place(chain: np.ndarray, q: np.ndarray) -> Place:
+def place(chain: np.ndarray, q: np.ndarray) -> ArmPlace:
     """Return where joint positions have the arm.
 
     Args:
         chain: From :func:`chain_of`.
         q: (n) joint positions [rad].
     """
-    return Place(*_place(chain, q))
+    return ArmPlace(*_place(chain, q))
 
 
 @kernel
@@ -82,7 +82,7 @@ def _place(chain: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def forward_kinematics(
     q: np.ndarray, chain: np.ndarray, origins: np.ndarray, axes: np.ndarray, turns: np.ndarray
 ) -> None:
-    """Place joints and tool by Rodrigues' formula, joint by joint.
+    """ArmPlace joints and tool by Rodrigues' formula, joint by joint.
 
     Args:
         q: (n) joint positions [rad].

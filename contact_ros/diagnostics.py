@@ -11,12 +11,10 @@ from enum import Enum
 from typing import Protocol, runtime_checkable
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
 from rclpy.node import Node
 
 from contact_ros.qos import DIAGNOSTICS
-from contact_ros.stamps import to_nanoseconds
+from contact_ros.stamps import steady_timer, to_nanoseconds
 
 PERIOD = 1.0
 """Period of the reports [s], as tools for diagnostics expect."""
@@ -69,9 +67,7 @@ class Diagnostics:
         self._node = node
         self._health = health
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", DIAGNOSTICS)
-        self._timer = node.create_timer(
-            PERIOD, self.publish, clock=Clock(clock_type=ClockType.STEADY_TIME)
-        )
+        self._timer = steady_timer(node, PERIOD, self.publish)
 
     def publish(self) -> None:
         """Publish one report now."""

@@ -48,9 +48,7 @@ class Closable(Protocol):
 
 
 def run(
-    factory: Callable[[], Node],
-    args: Sequence[str] | None = None,
-    reach: str = network.ENVIRONMENT,
+    factory: Callable[[], Node], args: Sequence[str] | None = None, reach: str = network.ENVIRONMENT
 ) -> int:
     """Run one node until SIGINT, SIGTERM or SIGHUP; every node's ``main`` calls this.
 
@@ -75,10 +73,7 @@ def run(
         network.enter(reach)
         check_files(words)
         # Signals are ours, so that a node can still publish while it is closing.
-        rclpy.init(
-            args=words,
-            signal_handler_options=SignalHandlerOptions.NO,
-        )
+        rclpy.init(args=words, signal_handler_options=SignalHandlerOptions.NO)
         node = factory()
         for said in useless_remaps(node, words):
             node.get_logger().warning(said)

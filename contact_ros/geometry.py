@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pinocchio as pin
-from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Vector3
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Point, Pose, Quaternion, Transform, TransformStamped, Vector3
 from numpy.typing import ArrayLike, NDArray
+from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
 
 from contact_core.base.errors import choices
@@ -158,6 +160,19 @@ def to_transform(pose: pin.SE3) -> Transform:
         translation=to_vector(pose.translation),
         rotation=to_quaternion(pin.Quaternion(pose.rotation).coeffs()),
     )
+
+
+def to_frame(name: str, transform: Transform, parent: str, stamp: Time) -> TransformStamped:
+    """Return a frame as tf has it.
+
+    Args:
+        name: Its name.
+        transform: Where it is in its parent.
+        parent: The name of that.
+        stamp: When.
+    """
+    header = Header(stamp=stamp, frame_id=parent)
+    return TransformStamped(header=header, child_frame_id=name, transform=transform)
 
 
 def to_array(message: Point | Vector3) -> NDArray[np.float64]:

@@ -306,6 +306,14 @@ class OlderGripperServer(GripperServer):
         return {"position": state.position[0], "effort": state.effort[0]}
 
 
+def gripper_servers(
+    node: Node, motion: GripperMotion, joint: str, default_effort: float, now: Callable[[], int]
+) -> list[GripperServer]:
+    """Serve the actions of a gripper; see :class:`GripperServer`."""
+    kinds: tuple[type[GripperServer], ...] = (ParallelGripperServer, OlderGripperServer)
+    return [kind(node, motion, joint, default_effort, now) for kind in kinds]
+
+
 class _Goal:
     """A goal between its acceptance and its end."""
 

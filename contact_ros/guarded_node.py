@@ -31,8 +31,6 @@ from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
 from rclpy.executors import (
     ConditionReachedException,
     ShutdownException,
@@ -49,6 +47,7 @@ from rclpy.task import Future
 
 from contact_core.base.errors import ContactStackError
 from contact_ros.diagnostics import Health
+from contact_ros.stamps import steady_timer
 from contact_ros.validation import (
     REJECTED,
     InternalErrors,
@@ -261,11 +260,7 @@ class GuardedNode(Node):
             self.take(*subscriptions)
 
         self.leave_waiting(*subscriptions)
-        self.create_timer(
-            1.0 / rate,
-            look,
-            clock=Clock(clock_type=ClockType.STEADY_TIME),
-        )
+        steady_timer(self, 1.0 / rate, look)
 
     def create_service(
         self, srv_type: Any, srv_name: str, callback: Callable[..., Any], *args: Any, **kwargs: Any

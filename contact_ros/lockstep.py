@@ -12,13 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from contact_stack_msgs.msg import LockstepDone, LockstepTick
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
 from rclpy.node import Node
 
 from contact_core.base.errors import CommunicationError, ConfigError
 from contact_ros.qos import LOCKSTEP
-from contact_ros.stamps import NANOSECONDS, to_nanoseconds, to_time
+from contact_ros.stamps import NANOSECONDS, steady_timer, to_nanoseconds, to_time
 from contact_ros.validation import ending, ending_errors
 
 TICK_TOPIC = "lockstep/tick"
@@ -73,9 +71,7 @@ class Barrier:
         self._subscription = node.create_subscription(
             LockstepDone, DONE_TOPIC, self._done, LOCKSTEP
         )
-        self._timer = node.create_timer(
-            self._allowed, self._time_out, clock=Clock(clock_type=ClockType.STEADY_TIME)
-        )
+        self._timer = steady_timer(node, self._allowed, self._time_out)
 
     @property
     def k(self) -> int:

@@ -12,11 +12,10 @@ import numpy as np
 from rclpy.node import Node
 
 from contact_ros.guarded_node import GuardedNode
+from contact_ros.stamps import NANOSECONDS
 
 HISTORY = 4096
 """Number of the latest ticks the statistics are over."""
-
-NANOSECONDS = 1_000_000_000
 
 PATIENCE = 0.1
 """How long a thread waits for a message before it looks whether it is to end [s]."""

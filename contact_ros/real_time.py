@@ -7,6 +7,7 @@ import os
 import resource
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,13 +61,11 @@ class RealTimeReport:
         scheduling: "real time, priority 60", "ordinary", or what was not permitted.
         processors: The processors that may run the loop.
         memory: "locked", "ordinary", or what was not permitted.
-        granted: Whether everything that was asked for was granted.
     """
 
     scheduling: str
     processors: str
     memory: str
-    granted: bool
 
 
 def enter_real_time(config: RealTimeConfig) -> RealTimeReport:
@@ -83,17 +82,13 @@ def enter_real_time(config: RealTimeConfig) -> RealTimeReport:
         What was granted.
     """
     sys.setswitchinterval(SWITCH_INTERVAL)
-    refused = [
-        not _pin(config.processor_set),
-        config.priority > 0 and not _raise_threads(config.priority),
-        config.lock_memory and not _lock_memory(),
-    ]
-    processors = ",".join(str(number) for number in sorted(os.sched_getaffinity(0)))
+    _pin(config.processor_set)
+    raised = config.priority > 0 and _raise_threads(config.priority)
+    locked = config.lock_memory and _lock_memory()
     return RealTimeReport(
-        _in_words(f"real time, priority {config.priority}", config.priority > 0, refused[1]),
-        processors,
-        _in_words("locked", config.lock_memory, refused[2]),
-        not any(refused),
+        _in_words(f"real time, priority {config.priority}", config.priority > 0, raised),
+        ",".join(str(number) for number in sorted(os.sched_getaffinity(0))),
+        _in_words("locked", config.lock_memory, locked),
     )
 
 
@@ -110,20 +105,17 @@ def keep_up_with_main_thread() -> None:
         return  # the loop's own request says what is not permitted
 
 
-def _in_words(granted: str, wanted: bool, refused: bool) -> str:
-    if refused:
-        return f"ordinary: {granted} is not permitted, see contact-stack doctor"
-    return granted if wanted else "ordinary"
+def _in_words(what: str, wanted: bool, granted: bool) -> str:
+    if wanted and not granted:
+        return f"ordinary: {what} is not permitted, see contact-stack doctor"
+    return what if wanted else "ordinary"
 
 
-def _pin(processors: frozenset[int]) -> bool:
-    try:
+def _pin(processors: frozenset[int]) -> None:
+    with suppress(OSError):  # the report says which they are
         if processors:
             # The system call means the calling thread when it is given 0.
             os.sched_setaffinity(0, processors)
-    except OSError:
-        return False
-    return True
 
 
 def _raise_threads(priority: int) -> bool:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
 from rclpy.node import Node
 
 from contact_ros.diagnostics import Health, Level
+from contact_ros.stamps import steady_timer
 
 PERIOD = 0.5
 """How often the graph is looked at [s]."""
@@ -72,9 +71,7 @@ class SolePublisher(RivalReport):
         """
         super().__init__(node)
         self._node, self._remedies = node, remedies
-        self._timer = node.create_timer(
-            PERIOD, self._update, clock=Clock(clock_type=ClockType.STEADY_TIME)
-        )
+        self._timer = steady_timer(node, PERIOD, self._update)
 
     def _update(self) -> None:
         problems = []

@@ -1,8 +1,14 @@
-"""Conversions between integer nanoseconds and ROS times and durations."""
+"""Conversions between integer nanoseconds and ROS times and durations, and timers of real time."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from builtin_interfaces.msg import Duration, Time
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
+from rclpy.node import Node
+from rclpy.timer import Timer
 
 NANOSECONDS = 1_000_000_000
 """Nanoseconds in a second."""
@@ -44,3 +50,18 @@ def to_nanoseconds(message: Time | Duration) -> int:
         The same time or duration [ns].
     """
     return message.sec * NANOSECONDS + message.nanosec
+
+
+def steady_timer(
+    node: Node, period: float, callback: Callable[[], None], autostart: bool = True
+) -> Timer:
+    """Create a timer that goes by real time, whatever clock the graph has.
+
+    Args:
+        node: The node that runs it.
+        period: Its period [s].
+        callback: What it calls.
+        autostart: Whether it runs from the start; otherwise ``reset`` starts it.
+    """
+    steady = Clock(clock_type=ClockType.STEADY_TIME)
+    return node.create_timer(period, callback, clock=steady, autostart=autostart)

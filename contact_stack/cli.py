@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if words[-1:] in (["-h"], ["--help"]) and (text := kept_help(words[:-1])):
             print(text, end="")
             return 0
-        with _waiting_for_the_libraries():
+        with redirect_stderr(_Forgiving(sys.stderr)), _waiting_for_the_libraries():
             parser = build_parser(words)
         args, unknown = parser.parse_known_args(words)
         if unknown:

@@ -11,10 +11,9 @@ from pathlib import Path
 from contact_core.base.results import add_json_option, write_json
 from contact_stack.checks import Check, CheckStatus
 from contact_stack.checks.driver_source import driver_source
-from contact_stack.checks.install import install_command
 from contact_stack.checks.machine import machine
 from contact_stack.checks.network import network
-from contact_stack.checks.software import interface_packages, software
+from contact_stack.checks.software import install_command, interface_packages, software
 
 EXIT_FAIL = 1
 
@@ -101,13 +100,5 @@ def summary(checks: Iterable[Check]) -> dict[str, object]:
     checks = list(checks)
     return {
         "ok": all(check.status is not CheckStatus.FAIL for check in checks),
-        "checks": [
-            {
-                "name": check.name,
-                "status": check.status.value,
-                "detail": check.detail,
-                "remedy": check.remedy,
-            }
-            for check in checks
-        ],
+        "checks": [{**dataclasses.asdict(check), "status": check.status.value} for check in checks],
     }

@@ -13,7 +13,6 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
@@ -123,12 +122,7 @@ class McapRecorder:
         """Return the open recorder."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Finish the file, also after an error."""
         self.close()
 

@@ -13,9 +13,6 @@ from dataclasses import dataclass
 
 import pinocchio as pin
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import TransformStamped
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
@@ -28,13 +25,13 @@ from contact_core.robot.description import RobotDescription
 from contact_ros.diagnostics import Diagnostics
 from contact_ros.driver_profile import DriverConfig, StateReader, driver_profile
 from contact_ros.entry_point import run
-from contact_ros.geometry import to_transform
+from contact_ros.geometry import to_frame, to_transform
 from contact_ros.guarded_node import GuardedNode
 from contact_ros.identity import RobotNodeConfig, announce_robot
 from contact_ros.parameters import read
 from contact_ros.qos import LATCHED, signal_subscription
 from contact_ros.rivals import PERIOD, RivalReport, publishers
-from contact_ros.stamps import to_time
+from contact_ros.stamps import steady_timer, to_time
 from contact_ros.validation import MAX_POSITION, named_numbers
 
 
@@ -135,8 +132,7 @@ class RivalFrames(RivalReport):
         self._heard: Counter[str] = Counter()
         self._looks = 0
         self._subscription: Subscription | None = None
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timer = node.create_timer(PERIOD, self._update, clock=steady)
+        self._timer = steady_timer(node, PERIOD, self._update)
 
     def _listen(self, message: TFMessage) -> None:
         names = (transform.child_frame_id for transform in message.transforms)
@@ -207,8 +203,7 @@ class RobotFramesNode(GuardedNode):
             JointState, "gripper/joint_states", self._gripper, signal_subscription(lockstep=False)
         )
         self.poll(config.rate, gripper, *self._reader.pollable)
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(1.0 / config.rate, self._publish, clock=steady)
+        steady_timer(self, 1.0 / config.rate, self._publish)
 
     def _arm(self, state: ArmState) -> None:
         self._stamp = state.stamp
@@ -224,16 +219,11 @@ class RobotFramesNode(GuardedNode):
             self._rivals.sent += 1
 
     def _message(self, links: Iterable[tuple[str, str]], stamp: Time) -> TFMessage:
-        message = TFMessage()
+        frames = []
         for parent, child in links:
-            frame = TransformStamped(
-                child_frame_id=self._prefix + child,
-                transform=to_transform(self._tree.pose(parent, child)),
-            )
-            frame.header.frame_id = self._prefix + parent
-            frame.header.stamp = stamp
-            message.transforms.append(frame)
-        return message
+            place = to_transform(self._tree.pose(parent, child))
+            frames.append(to_frame(self._prefix + child, place, self._prefix + parent, stamp))
+        return TFMessage(transforms=frames)
 
 
 def main() -> int:

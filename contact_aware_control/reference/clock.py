@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from contact_aware_control.chain import Place
+from contact_aware_control.chain import ArmPlace
 from contact_aware_control.config import GovernorConfig
 from contact_aware_control.reference.base import Goal, JointReference, PoseReference, Reference
 
@@ -41,7 +41,9 @@ class ReferenceClock:
         self._period = period
         self._change = period / RATE_TIME
 
-    def rate(self, rate: float, goal: Goal, time: float, command: np.ndarray, tool: Place) -> float:
+    def rate(
+        self, rate: float, goal: Goal, time: float, command: np.ndarray, tool: ArmPlace
+    ) -> float:
         """Return the rate of the next tick.
 
         Args:
@@ -64,9 +66,9 @@ class ReferenceClock:
         goal: Goal,
         time: float,
         command: np.ndarray,
-        tool: Place,
+        tool: ArmPlace,
         after: np.ndarray,
-        tool_after: Place,
+        tool_after: ArmPlace,
     ) -> bool:
         """Tell whether the command stays behind a stream, whose time passes all the same.
 
@@ -88,7 +90,7 @@ class ReferenceClock:
             return False
         return lag - self._lag(goal.reference, time, after, tool_after) < NEARING * self._period
 
-    def _lag(self, reference: Reference, time: float, command: np.ndarray, tool: Place) -> float:
+    def _lag(self, reference: Reference, time: float, command: np.ndarray, tool: ArmPlace) -> float:
         """Return how far the command is from the reference, as a share of the tolerance."""
         if isinstance(reference, JointReference):
             return float(np.abs(reference.sample(time) - command).max()) / self._config.joint

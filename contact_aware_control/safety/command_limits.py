@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from contact_aware_control.chain import Place, chain_of, place
+from contact_aware_control.chain import ArmPlace, chain_of, place
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.reference.base import (
     Goal,
@@ -46,7 +46,7 @@ class _Known(NamedTuple):
     """
 
     key: bytes
-    place: Place
+    place: ArmPlace
     workspace: float
 
 
@@ -115,7 +115,7 @@ class CommandGuard:
             return wanted, status
         return command + share * change, status
 
-    def place_of(self, command: np.ndarray) -> Place:
+    def place_of(self, command: np.ndarray) -> ArmPlace:
         """Return where a command has the arm; that of the present one is known.
 
         Args:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from typing import TypeVar
@@ -45,27 +44,6 @@ class Registry(Mapping[str, Item]):
         if name in self._items:
             raise ConfigError(f"there is a {self._kind} '{name}' already")
         self._items[name] = item
-
-    @contextmanager
-    def replaced(self, name: str, item: Item) -> Iterator[None]:
-        """Put another item in the place of one within a block, e.g. one that takes notes.
-
-        Args:
-            name: Its name.
-            item: What the name means in the block.
-
-        Yields:
-            Nothing.
-
-        Raises:
-            ConfigError: If there is no item of that name.
-        """
-        before = self[name]
-        self._items[name] = item
-        try:
-            yield
-        finally:
-            self._items[name] = before
 
     def __getitem__(self, name: str) -> Item:
         """Return an item.

@@ -15,8 +15,8 @@ from contact_core.quadratic_program.problem import (
     QuadraticProgramSolution,
     QuadraticProgramSolver,
     QuadraticProgramStatus,
+    solve_relaxed,
 )
-from contact_core.quadratic_program.relaxation import solve_relaxed
 
 __all__ = [
     "SOLVERS",

@@ -1,12 +1,13 @@
 """A small dense convex quadratic program, its solution, and what every solver of it offers.
 
-Failure is data: a solution carries a status with a remedy, and no solver raises.
+Failure is data: a solution carries a status with a remedy, and no solver raises. Constraints that
+contradict each other may be relaxed.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
@@ -98,62 +99,6 @@ class QuadraticProgram:
                 raise ModelError(f"{name} has shape {actual}, expected {shape}")
         return problem
 
-    def violation(self, x: np.ndarray) -> float:
-        """Return by how much a point violates the constraints.
-
-        Args:
-            x: (n).
-
-        Returns:
-            The largest violation, 0 if the point is feasible.
-        """
-        return float(
-            np.max(
-                np.concatenate(
-                    (
-                        self.constraint_matrix @ x - self.constraint_bound,
-                        self.lower - x,
-                        x - self.upper,
-                        [0.0],
-                    )
-                )
-            )
-        )
-
-    def optimality_error(self, x: np.ndarray, multipliers: np.ndarray) -> float:
-        """Return the largest violation of the KKT conditions.
-
-        Args:
-            x: (n).
-            multipliers: (m + 2 n) of C x <= d, of x >= lo and of x <= hi.
-
-        Returns:
-            max of |H x + g + C^T y - z_lo + z_hi|, primal infeasibility, negative
-            multipliers and |multiplier times distance to its bound|.
-        """
-        m, n = self.constraint_matrix.shape
-        y, z_lower, z_upper = np.split(multipliers, (m, m + n))
-        symmetric = np.tril(self.hessian) + np.tril(self.hessian, -1).T
-        stationarity = (
-            symmetric @ x + self.gradient + self.constraint_matrix.T @ y - z_lower + z_upper
-        )
-        distance = np.concatenate(
-            (self.constraint_bound - self.constraint_matrix @ x, x - self.lower, self.upper - x)
-        )
-        held = multipliers != 0.0
-        return float(
-            np.max(
-                np.concatenate(
-                    (
-                        np.abs(stationarity),
-                        [self.violation(x)],
-                        -multipliers,
-                        np.abs(multipliers[held] * distance[held]),
-                    )
-                )
-            )
-        )
-
 
 class QuadraticProgramStatus(IntEnum):
     """How a solve ended; the numbers are what kernels return."""
@@ -219,3 +164,67 @@ class QuadraticProgramSolver(ABC):
         Returns:
             The solution. Its arrays stay valid after the next solve.
         """
+
+
+REACHABLE_SHARE = 0.9
+"""Where a constraint cannot be met within the bounds on x, this share of the way is asked."""
+
+SOFT_FIRST = 1e4
+"""What a soft constraint costs beyond its bound, over the objective at its scale."""
+
+
+def solve_relaxed(
+    solver: QuadraticProgramSolver, problem: QuadraticProgram, soft: int
+) -> tuple[QuadraticProgramSolution, float]:
+    """Solve a problem; if it is infeasible, relax its first constraints.
+
+    Each is first relaxed to nearly what the bounds on x leave of it; if they contradict each
+    other, all of them to the least sum of squares of what is missing.
+
+    Args:
+        solver: Solves the problems.
+        problem: The problem.
+        soft: Number of constraints, the first rows of C, that may be relaxed.
+
+    Returns:
+        The solution, which is not optimal where the others cannot be met either; by how much a
+        constraint is exceeded at most.
+    """
+    solution = solver.solve(problem)
+    if solution.status != QuadraticProgramStatus.INFEASIBLE:
+        return solution, 0.0
+    matrix, asked = problem.constraint_matrix, problem.constraint_bound
+    lowest = np.minimum(matrix * problem.lower, matrix * problem.upper).sum(axis=1)
+    reachable = replace(problem, constraint_bound=np.maximum(asked, REACHABLE_SHARE * lowest))
+    solution = solver.solve(reachable)
+    if soft and solution.status == QuadraticProgramStatus.INFEASIBLE:
+        solution = _compromise(solver, problem, soft)
+    if not solution.optimal:
+        return solution, 0.0
+    return solution, float((matrix @ solution.x - asked).max(initial=0.0))
+
+
+def _compromise(
+    solver: QuadraticProgramSolver, problem: QuadraticProgram, soft: int
+) -> QuadraticProgramSolution:
+    """Solve with one more unknown for each soft constraint: by how much it is exceeded."""
+    rows, n = problem.constraint_matrix.shape
+    matrix = np.hstack((problem.constraint_matrix, -np.eye(rows, soft)))
+    scale = (problem.constraint_matrix[:soft] ** 2).mean() + np.finfo(float).tiny
+    weight = SOFT_FIRST * problem.hessian.trace() / (n * n * scale)
+    hessian = np.diag(np.full(n + soft, weight))
+    hessian[:n, :n] = problem.hessian
+    exactly, exceeded = np.zeros(soft), np.full(soft, np.inf)
+    solution = solver.solve(
+        QuadraticProgram(
+            hessian,
+            np.concatenate((problem.gradient, exactly)),
+            matrix,
+            problem.constraint_bound,
+            np.concatenate((problem.lower, exactly)),
+            np.concatenate((problem.upper, exceeded)),
+        )
+    )
+    of_rows, of_lower, of_upper = np.split(solution.multipliers, [rows, rows + n + soft])
+    multipliers = np.concatenate((of_rows, of_lower[:n], of_upper[:n]))
+    return replace(solution, x=solution.x[:n], multipliers=multipliers)

@@ -85,10 +85,6 @@ class Robot:
         self._tool = frames[tool_link]
         self._data = model.createData()
         self._gravity_data = model.createData()
-        placements = [self._data.oMi[joint + 1] for joint in range(self.n)]
-        # Views of Pinocchio's memory, which update() writes.
-        self._origins = [placement.translation for placement in placements]
-        self._rotations = [placement.rotation for placement in placements]
         self._gripper = Gripper(urdf, model, gripper_joint) if gripper_joint else None
         self.finger_links = self._gripper.links if self._gripper is not None else ()
         self.update(np.clip(np.zeros(self.n), *self.position_limits))
@@ -188,12 +184,12 @@ class Robot:
     @property
     def joint_origins(self) -> np.ndarray:
         """(n, 3) origins of the joint frames, world frame [m]."""
-        return np.array(self._origins)
+        return np.array([placement.translation for placement in self._joints()])
 
     @property
     def joint_rotations(self) -> np.ndarray:
         """(n, 3, 3) rotations of the joint frames to the world frame."""
-        return np.array(self._rotations)
+        return np.array([placement.rotation for placement in self._joints()])
 
     @property
     def joint_axes(self) -> np.ndarray:
@@ -347,6 +343,9 @@ class Robot:
 
     def _unknown(self, link: str) -> ModelError:
         return ModelError(f"unknown link '{link}' ({choices(self.link_names, link)})")
+
+    def _joints(self) -> list[pin.SE3]:
+        return [self._data.oMi[joint + 1] for joint in range(self.n)]
 
 
 class Gripper:

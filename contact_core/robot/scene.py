@@ -16,13 +16,7 @@ from contact_core.base.config import config_file, for_joints, from_mapping, merg
 from contact_core.base.errors import ConfigError, choices
 from contact_core.base.files import share
 from contact_core.robot.description import RobotDescription, placement, read_urdf
-from contact_core.robot.scene_config import (
-    ENGINES,
-    WORLD,
-    ObjectConfig,
-    SceneConfig,
-    SurfaceConfig,
-)
+from contact_core.robot.scene_config import ENGINES, WORLD, ObjectConfig, SceneConfig, SurfaceConfig
 from contact_core.robot.surface import Surface
 
 ROBOT = "robot"

@@ -19,7 +19,7 @@ from contact_experiments.robust.arm_graph import run_on_graph
 from contact_experiments.robust.arm_insertion import INSERTION
 from contact_experiments.robust.arm_runs import SLIDE, ArmCase, ArmTask
 from contact_experiments.robust.arm_sled import TRACKED_SLIDE
-from contact_stack.kernels import compile_once
+from contact_stack.precompile import compile_once
 from robust_planner.examples import Example
 from robust_planner.risk.risk_planner import RiskPlan
 

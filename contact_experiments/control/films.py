@@ -14,14 +14,15 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Polygon
 from scipy.spatial import ConvexHull
 
-from contact_core.base.figures import FILM_RATE, GREY, MovingFigure, draw_limit, new_figure
+from contact_core.base.figures import GREY, draw_limit, new_figure
 from contact_core.base.sweep import Sweep
 from contact_core.multibody.collision.shapes import triangles_from_coal
 from contact_core.robot.description import read_urdf
 from contact_core.robot.scene import Scene
 from contact_experiments.control.closed_loop import ClosedLoopRun
+from contact_experiments.control.trial import compared, controller_config
+from contact_experiments.papers.pictures import FILM_RATE, MovingFigure
 from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS
-from contact_stack.demo.contact_tracking.variants import compared, controller_config
 from tamsi_sim.robot.plant import Plant
 from tamsi_sim.robot.report import Truth
 

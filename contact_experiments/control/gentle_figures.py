@@ -20,7 +20,7 @@ from matplotlib.axes import Axes
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.estimation import EstimatorConfig
 from contact_aware_control.estimation.config import ErrorsConfig
-from contact_core.base.figures import BLUE, GREY, FigureResult, add_legend, draw_limit, new_figure
+from contact_core.base.figures import BLUE, GREY, add_legend, draw_limit, new_figure
 from contact_core.base.sweep import Sweep
 from contact_experiments.control.closed_loop import ClosedLoopRun
 from contact_experiments.control.moving_ball import (
@@ -33,16 +33,13 @@ from contact_experiments.control.moving_ball import (
     PushFigures,
     Stay,
 )
+from contact_experiments.control.trial import compared, controller_config
 from contact_experiments.control.wrong_arm import FAULTS, calibrate, run_touched, wrong_arm_figures
 from contact_experiments.papers.figure import spread
+from contact_experiments.papers.pictures import FigureResult
 from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS
 from contact_stack.demo.contact_tracking.statistics import rms
-from contact_stack.demo.contact_tracking.variants import (
-    VARIANTS,
-    Variant,
-    compared,
-    controller_config,
-)
+from contact_stack.demo.contact_tracking.variants import VARIANTS, Variant
 
 PLACEMENT = "mug_placement"
 AS_DESCRIBED = "as described"

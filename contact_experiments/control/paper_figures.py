@@ -18,23 +18,15 @@ from matplotlib.axes import Axes
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.controllers import CONTROLLERS
 from contact_aware_control.estimation import ESTIMATORS, EstimatorConfig
-from contact_core.base.figures import (
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    RED,
-    FigureResult,
-    add_legend,
-    new_figure,
-)
+from contact_core.base.figures import BLUE, GREEN, GREY, ORANGE, RED, add_legend, new_figure
 from contact_core.base.results import look_up
 from contact_core.base.sweep import Sweep
 from contact_experiments.bench.contacts import measure_speed
 from contact_experiments.bench.control_case import time_ticks
 from contact_experiments.control.closed_loop import TRUTH
-from contact_experiments.control.trial import PARTICLE_FILTER, Trial, run_trial
+from contact_experiments.control.trial import PARTICLE_FILTER, Trial, compared, run_trial
 from contact_experiments.papers.figure import spread
+from contact_experiments.papers.pictures import FigureResult
 from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS
 from contact_stack.demo.contact_tracking.run_figures import (
     draw_force,
@@ -42,7 +34,7 @@ from contact_stack.demo.contact_tracking.run_figures import (
     draw_release,
     draw_tracking,
 )
-from contact_stack.demo.contact_tracking.variants import Variant, compared
+from contact_stack.demo.contact_tracking.variants import Variant
 
 PLACEMENT, MOVING = "mug_placement", "mug_moving"
 BOUNDED = "null_space_bounded"

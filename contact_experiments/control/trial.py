@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 import numpy as np
 
+from contact_aware_control.config import ControllerConfig
+from contact_aware_control.controllers import CONTROLLERS
 from contact_aware_control.estimation import EstimatorConfig
+from contact_core.base.config import from_mapping, unflatten
 from contact_core.base.errors import TrajectoryError
+from contact_core.base.figures import GREY, RED
 from contact_experiments.control.closed_loop import ClosedLoopRun
 from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS
 from contact_stack.demo.contact_tracking.statistics import ExperimentData, location_errors, releases
-from contact_stack.demo.contact_tracking.variants import controller_config
+from contact_stack.demo.contact_tracking.variants import VARIANTS, Variant
 
 PARTICLE_FILTER = EstimatorConfig().estimator
 SEPARATION = 0.2
@@ -125,3 +130,29 @@ def _trial(run: ClosedLoopRun, data: ExperimentData) -> Trial:
 
 def _largest(values: np.ndarray, where: slice | None) -> float | None:
     return None if where is None else float(values[where].max())
+
+
+def controller_config(values: Mapping[str, Any]) -> ControllerConfig:
+    """Return all parameters of a variant's controller.
+
+    Args:
+        values: Those of the variant.
+
+    Raises:
+        ConfigError: If there is no such parameter, or a value is not valid.
+    """
+    return from_mapping(ControllerConfig, unflatten(values))
+
+
+def compared() -> dict[str, Variant]:
+    """Return the controllers of this package, and those that somebody else has registered.
+
+    Returns:
+        Name -> its variant: one for each name of CONTROLLERS, in their order, and besides the
+        variants whose parameters differ from their controller's.
+    """
+    others = (name for name in CONTROLLERS if name not in VARIANTS)
+    return VARIANTS | {
+        name: Variant(name.replace("_", " "), color, {"controller": name})
+        for name, color in zip(others, cycle((RED, GREY)), strict=False)
+    }

@@ -28,7 +28,7 @@ from contact_core.robot.description import JointFrictionConfig
 from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
 from contact_core.robot.scene_config import ArmErrorsConfig, TorqueSensorConfig
-from contact_stack.calibrate.simulated import record_simulated
+from contact_stack.calibrate.recording import record_simulated
 from tamsi_sim.robot.plant import Plant
 
 PERIOD = 0.005

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d import Axes3D
 
-from contact_core.base.figures import FigureResult, add_legend, new_figure
+from contact_core.base.figures import add_legend, new_figure
 from contact_core.base.seeds import generator
 from contact_core.base.sweep import Sweep
 from contact_experiments.irs.contact_examples import (
@@ -18,6 +18,7 @@ from contact_experiments.irs.contact_examples import (
     normal_contact,
     relaxed_contact,
 )
+from contact_experiments.papers.pictures import FigureResult
 from irs_planner.plots.figures import EXACT, FIRST
 
 BatchStep = Callable[[np.ndarray, np.ndarray], np.ndarray]

@@ -11,10 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.special import erf, ndtr
 
-from contact_core.base.figures import FigureResult, new_figure
+from contact_core.base.figures import new_figure
 from contact_core.base.seeds import generator
 from contact_core.base.sweep import Sweep
 from contact_experiments.papers.figure import spread
+from contact_experiments.papers.pictures import FigureResult
 from irs_planner.plots.figures import FIRST, ZERO, name_lines
 from irs_planner.smoothing import first_order_bundle, reconstruct, zero_order_bundle
 

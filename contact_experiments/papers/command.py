@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from contact_core.base.errors import ConfigError, choices
-from contact_core.base.figures import save, save_film
+from contact_core.base.figures import save
 from contact_core.base.fingerprint import fingerprint
 from contact_core.base.registry import Registry
 from contact_core.base.results import STANDARD_OUTPUT, add_json_option, write_json
@@ -18,6 +18,7 @@ from contact_experiments.control.paper import PAPER as CONTACT_AWARE_CONTROL
 from contact_experiments.irs.paper import PAPER as BUNDLED_GRADIENTS
 from contact_experiments.papers.figure import Paper
 from contact_experiments.papers.page import picture_name, shown, write_page
+from contact_experiments.papers.pictures import save_film
 from contact_experiments.robust.paper import PAPER as CHANCE_CONSTRAINTS
 from contact_experiments.tamsi.paper import PAPER as TAMSI
 from contact_stack.precompile import precompile_stack

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from contact_core.base.figures import FigureResult, MovingFigure
 from contact_core.base.sweep import Sweep
+from contact_experiments.papers.pictures import FigureResult, MovingFigure
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from contact_stack.demo.push_anything.pusher import PushConditions
-from contact_stack.demo.push_anything.scene import write_push_scene
+from contact_stack.demo.push_anything.pusher import PushConditions, write_push_scene
 from contact_stack.demo.push_anything.task import ANGLE, OBJECT, POSITION, PushTask
 from irs_planner.closed_loop import ClosedLoop
 from irs_planner.examples import build_problem

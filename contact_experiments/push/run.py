@@ -33,8 +33,12 @@ from contact_core.robot.arm_state import ArmState
 from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
 from contact_experiments.push.arm_pusher import ArmPusher
-from contact_stack.demo.push_anything.pusher import UPDATE_PERIOD, PushConditions, Pusher
-from contact_stack.demo.push_anything.scene import write_push_scene
+from contact_stack.demo.push_anything.pusher import (
+    UPDATE_PERIOD,
+    PushConditions,
+    Pusher,
+    write_push_scene,
+)
 from contact_stack.demo.push_anything.task import (
     OBJECT,
     PUSHER_RADIUS,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from contact_core.robot.scene import Scene, write_scene
-from contact_stack.demo.sled.task import ALONG, RESTING, SAME_TIME, SCENE, SLIDING, carried_mass
+from contact_stack.demo.sled.node import ALONG, RESTING, SAME_TIME, SCENE, SLIDING, carried_mass
 from robust_planner.examples import Example, sled
 from robust_planner.risk.failure import FailureRate
 from robust_planner.risk.risk_planner import RiskPlan, plan_example

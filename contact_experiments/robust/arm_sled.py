@@ -16,7 +16,7 @@ from contact_aware_control.reference.motion import tool_pose
 from contact_experiments.robust.arm_course import ACROSS, CourseExperiment, Following
 from contact_experiments.robust.arm_runs import SLIDE, ArmCase
 from contact_stack.demo.contact_tracking.statistics import ExperimentData
-from contact_stack.demo.sled.task import SCENE
+from contact_stack.demo.sled.node import SCENE
 
 SLOWER = 4.0
 """How many times longer the motion takes than planned."""

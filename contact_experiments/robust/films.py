@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from contact_core.base.figures import BLUE, RED, MovingFigure, new_figure
+from contact_core.base.figures import BLUE, RED, new_figure
 from contact_core.base.sweep import Sweep
+from contact_experiments.papers.pictures import MovingFigure
 from contact_experiments.robust.paper_figures import EDGE, hopper_in_frames, rough_blocks
 from robust_planner.grid_figures import greek
 from robust_planner.models import joint_positions

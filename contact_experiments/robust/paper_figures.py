@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from contact_core.base.figures import FigureResult
 from contact_core.base.sweep import Sweep
 from contact_experiments.papers.figure import spread
+from contact_experiments.papers.pictures import FigureResult
 from robust_planner.config import PlannerConfig
 from robust_planner.evaluation.execution import FinalErrors, final_errors
 from robust_planner.examples import Example, make_example

@@ -8,15 +8,10 @@ from dataclasses import replace
 from contact_core.base.errors import ConfigError
 from contact_core.base.registry import Registry
 from contact_ros.driver_profile.base import DriverConfig, DriverProfile, Gravity
-from contact_ros.driver_profile.endpoints import (
-    CommandWriter,
-    RobotSide,
-    StateReader,
-)
-from contact_ros.driver_profile.kuka_drivers import KukaDrivers
+from contact_ros.driver_profile.endpoints import CommandWriter, RobotSide, StateReader
 from contact_ros.driver_profile.lbr_fri import LbrFri
 from contact_ros.driver_profile.overlay import OVERLAYS, OverlayReader, OverlayWriter
-from contact_ros.driver_profile.ros2_control import Ros2Control
+from contact_ros.driver_profile.ros2_control import KukaDrivers, Ros2Control
 from contact_ros.validation import MessageError, Rejections
 
 __all__ = [

@@ -102,9 +102,7 @@ class CommandWriter:
         """
         self._profile = profile
         self._publisher = node.create_publisher(
-            profile.command_type,
-            profile.topic(profile.command_topic),
-            signal_publisher(lockstep),
+            profile.command_type, profile.topic(profile.command_topic), signal_publisher(lockstep)
         )
 
     def publish_command(self, command: SoundCommand) -> None:

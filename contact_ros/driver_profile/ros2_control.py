@@ -1,4 +1,7 @@
-"""Arms behind the standard controllers of ros2_control, and the states of its broadcasters."""
+"""Arms behind the standard controllers of ros2_control, and the states of its broadcasters.
+
+KUKA's own driver, kuka_drivers, is one of them.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from contact_core.robot.arm_state import ArmState
 from contact_ros.driver_profile.base import DriverConfig, DriverProfile, Gravity
 from contact_ros.driver_profile.messages import JointSelector, checked, joint_state
-from contact_ros.stamps import to_nanoseconds
+from contact_ros.stamps import NANOSECONDS, to_duration, to_nanoseconds
 from contact_ros.validation import MessageError
 
 STATE = "joint_states"
@@ -37,7 +41,8 @@ class BroadcastDriver(DriverProfile):
     ) -> None:
         """Set the profile up; see :class:`DriverProfile`."""
         super().__init__(config, period, gravity)
-        self._joints = {topic: JointSelector(self.joint_names) for topic in self.state_topics}
+        topics = (*self.state_topics, self.command_topic)
+        self._joints = {topic: JointSelector(self.joint_names) for topic in topics}
         self._waiting: dict[str, JointState] = {}
 
     def encode_state(self, state: ArmState) -> Mapping[str, Any]:
@@ -50,9 +55,7 @@ class BroadcastDriver(DriverProfile):
             effort=self.reported_torque(state),
         )
         torque = joint_state(
-            state.stamp,
-            self.joint_names,
-            effort=self.config.torque_sign * state.external_torque,
+            state.stamp, self.joint_names, effort=self.config.torque_sign * state.external_torque
         )
         return {STATE: joints, TORQUE: torque}
 
@@ -117,3 +120,38 @@ class Ros2Control(BroadcastDriver):
     def decode_command(self, message: Any) -> NDArray[np.float64]:
         """Translate a command; see :class:`DriverProfile`."""
         return checked(message.data, len(self.joint_names), "data")
+
+
+class KukaDrivers(BroadcastDriver):
+    """Commands go to a joint trajectory controller, as trajectories of one point.
+
+    The point is one period ahead. Its trajectory has no stamp, which means at once, and
+    replaces the one before.
+    """
+
+    name: ClassVar[str] = "kuka_drivers"
+    default_joint_names: ClassVar[tuple[str, ...]] = tuple(f"joint_{i}" for i in range(1, 8))
+    command_topic: ClassVar[str] = "joint_trajectory_controller/joint_trajectory"
+    command_type: ClassVar[type] = JointTrajectory
+    # The effort is the measured torque of the Fast Robot Interface as it comes.
+    default_joint_torque_sign: ClassVar[float] = -1.0
+
+    @classmethod
+    def joints_in(cls, namespace: str) -> tuple[str, ...]:
+        """Return the names of the joints, after the namespace; see :class:`DriverProfile`."""
+        prefix = namespace.strip("/")
+        return tuple(f"{prefix}_{name}" if prefix else name for name in cls.default_joint_names)
+
+    def encode_command(self, position: NDArray[np.float64]) -> Any:
+        """Translate a command; see :class:`DriverProfile`."""
+        ahead = to_duration(round(self.period * NANOSECONDS))
+        point = JointTrajectoryPoint(positions=array("d", position), time_from_start=ahead)
+        return JointTrajectory(joint_names=list(self.joint_names), points=[point])
+
+    def decode_command(self, message: Any) -> NDArray[np.float64]:
+        """Translate a command; see :class:`DriverProfile`."""
+        if len(message.points) != 1:
+            raise MessageError(f"a streamed trajectory has 1 point, got {len(message.points)}")
+        return self._joints[self.command_topic].select(
+            message.joint_names, message.points[0].positions, "positions"
+        )

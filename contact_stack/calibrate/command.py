@@ -31,8 +31,7 @@ from contact_core.base.results import add_json_option, at_least, write_json
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
-from contact_stack.calibrate.recording import record_on_graph
-from contact_stack.calibrate.simulated import Motion, record_simulated
+from contact_stack.calibrate.recording import Motion, record_on_graph, record_simulated
 
 EXIT_TOUCHED = 1
 BAR = "{desc}: {percentage:3.0f}% {bar} {n:.0f}/{total:.0f} s"

@@ -1,22 +1,61 @@
-"""Move the arm of the running graph and record its torques."""
+"""Move an arm that nothing touches, on the graph or simulated here, and record its torques."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from control_msgs.action import FollowJointTrajectory
 
 from contact_aware_control.estimation.identification import REST, TorqueSamples
+from contact_aware_control.reference import JointTrajectory
 from contact_core.base.errors import CommunicationError
 from contact_core.robot.arm_state import ArmState
+from contact_core.robot.scene import Scene
 from contact_ros.client import GraphClient
 from contact_ros.driver_profile import DriverConfig, driver_profile
 from contact_ros.driver_profile.endpoints import StateReader
 from contact_ros.stamps import NANOSECONDS
-from contact_stack.calibrate.simulated import Motion, OnTime
 from contact_stack.demo.client_node import joint_goal
+from tamsi_sim.robot.plant import Plant
+
+Motion = Callable[[np.ndarray], JointTrajectory]
+"""From where the arm is commanded to be (n) [rad] to how it shall move."""
+OnTime = Callable[[float], None]
+"""Told the time that has passed since the start [s]."""
+
+
+def ignore(time: float) -> None:
+    """Let time pass unnoticed."""
+
+
+def record_simulated(
+    scene: Scene, seed: int, motion: Motion, on_time: OnTime = ignore
+) -> TorqueSamples:
+    """Move the arm of a scene that is simulated here.
+
+    Args:
+        scene: The scene.
+        seed: Seed of the sensors' noise.
+        motion: How it shall move.
+        on_time: Called from time to time.
+
+    Returns:
+        What was measured.
+    """
+    plant = Plant(scene, seed)
+    report = plant.reset(seed)
+    start = report.commanded_position
+    wanted = motion(start)
+    states = []
+    for k in range(round((REST + wanted.duration) / scene.config.period)):
+        time = k * scene.config.period
+        report = plant.tick(wanted.sample(time - REST) if time > REST else start)
+        states.append((time, report.position, report.commanded_position, report.external_torque))
+        on_time(time)
+    return TorqueSamples.of(states)
+
 
 ACTION = "follow_joint_trajectory"
 SILENCE = 10.0

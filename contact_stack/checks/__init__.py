@@ -33,6 +33,21 @@ class Check:
     detail: str
     remedy: str = ""
 
+    @staticmethod
+    def ok(name: str, detail: str) -> Check:
+        """Return one that found nothing wrong."""
+        return Check(name, CheckStatus.OK, detail)
+
+    @staticmethod
+    def warn(name: str, detail: str, remedy: str) -> Check:
+        """Return one that found what somebody will miss."""
+        return Check(name, CheckStatus.WARN, detail, remedy)
+
+    @staticmethod
+    def fail(name: str, detail: str, remedy: str) -> Check:
+        """Return one that found what keeps the stack from running."""
+        return Check(name, CheckStatus.FAIL, detail, remedy)
+
     def __str__(self) -> str:
         """Show it to a person: one line, and a second one if there is a remedy."""
         line = f"{self.status.value:4}  {self.name}: {self.detail}"

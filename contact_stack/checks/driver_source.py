@@ -12,7 +12,7 @@ import yaml
 
 from contact_core.base.errors import ConfigError, choices
 from contact_core.base.files import share
-from contact_stack.checks import Check, CheckStatus
+from contact_stack.checks import Check
 
 COMPUTED = "computed"
 """The default of a launch argument that is no literal."""
@@ -136,13 +136,13 @@ def _compared(known: list[DriverVersion], folder: Path) -> Iterator[Check]:
     version = f"{nearest.version[:12]} ({nearest.date}, {nearest.distribution})"
     if nearest.unfit:
         remedy = "install a version of config/drivers"
-        yield Check(name, CheckStatus.FAIL, f"{version}: {nearest.unfit}", remedy)
+        yield Check.fail(name, f"{version}: {nearest.unfit}", remedy)
     elif not differences:
         found = f"as version {version}: {len(nearest.facts)} facts"
-        yield Check(name, CheckStatus.OK, found)
+        yield Check.ok(name, found)
     for fact, value in differences:
         found = f"{fact.file} has {value!r} instead of {fact.value!r}, as in {version}"
-        yield Check(f"{name}, {fact.name}", CheckStatus.FAIL, found, fact.means)
+        yield Check.fail(f"{name}, {fact.name}", found, fact.means)
 
 
 def _fact(name: str, item: dict[str, Any], means: str) -> Fact:

@@ -8,7 +8,7 @@ import resource
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from contact_stack.checks import Check, CheckStatus
+from contact_stack.checks import Check
 
 PACKAGES = ("contact_core", "tamsi_sim", "contact_aware_control")
 PRECOMPILE = "python -m contact_stack.precompile"
@@ -60,8 +60,8 @@ def kernel_cache(packages: Iterable[Path], caches: Iterable[Path]) -> Check:
     found = f"{len(modules) - len(cold)} of {len(modules)} modules are compiled"
     if cold:
         remedy = f"run `{PRECOMPILE}`; the first run does so otherwise, in silence, for minutes"
-        return Check(name, CheckStatus.WARN, f"{found}, not: {', '.join(cold)}", remedy)
-    return Check(name, CheckStatus.OK, found)
+        return Check.warn(name, f"{found}, not: {', '.join(cold)}", remedy)
+    return Check.ok(name, found)
 
 
 def governor(folder: Path) -> Check:
@@ -76,12 +76,11 @@ def governor(folder: Path) -> Check:
     name = "CPU governor"
     found = {f.read_text().strip() for f in folder.glob("cpu[0-9]*/cpufreq/scaling_governor")}
     if not found:
-        return Check(name, CheckStatus.OK, "not reported, as in a virtual machine")
+        return Check.ok(name, "not reported, as in a virtual machine")
     if found == {"performance"}:
-        return Check(name, CheckStatus.OK, "performance")
-    return Check(
+        return Check.ok(name, "performance")
+    return Check.warn(
         name,
-        CheckStatus.WARN,
         f"{', '.join(sorted(found))}: real-time runs may miss deadlines",
         "sudo cpupower frequency-set -g performance",
     )
@@ -104,12 +103,9 @@ def _cache_folders() -> list[Path]:
 def _processors() -> Check:
     count = len(os.sched_getaffinity(0))
     if count >= CPUS_WANTED:
-        return Check("processors", CheckStatus.OK, str(count))
-    return Check(
-        "processors",
-        CheckStatus.WARN,
-        f"{count}: real-time runs will be slower than real time",
-        "use lockstep:=true",
+        return Check.ok("processors", str(count))
+    return Check.warn(
+        "processors", f"{count}: real-time runs will be slower than real time", "use lockstep:=true"
     )
 
 
@@ -117,10 +113,9 @@ def _real_time() -> Check:
     name = "real-time priority"
     _, highest = resource.getrlimit(resource.RLIMIT_RTPRIO)
     if os.geteuid() == 0 or highest == resource.RLIM_INFINITY or highest > 0:
-        return Check(name, CheckStatus.OK, "permitted")
-    return Check(
+        return Check.ok(name, "permitted")
+    return Check.warn(
         name,
-        CheckStatus.WARN,
         "not permitted: on hardware, deadlines may be missed under load",
         "add `@realtime - rtprio 98` and `@realtime - memlock unlimited` to "
         "/etc/security/limits.conf and yourself to that group",

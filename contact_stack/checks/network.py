@@ -9,9 +9,9 @@ import sys
 import time
 from collections.abc import Iterator
 
-from contact_core.base.errors import ConfigError
+from contact_core.base.errors import CommunicationError, ConfigError
 from contact_ros import environment
-from contact_stack.checks import SET_UP, Check, CheckStatus
+from contact_stack.checks import SET_UP, Check
 
 SAFE_DOMAIN_IDS = range(102)
 """Domain ids whose ports lie below those Linux hands out to other programs."""
@@ -52,10 +52,10 @@ def domain_id() -> Check:
     """
     name, value = "ROS_DOMAIN_ID", os.environ.get("ROS_DOMAIN_ID", "")
     if not value:
-        return Check(name, CheckStatus.OK, "not set: domain 0")
+        return Check.ok(name, "not set: domain 0")
     if not value.isdigit() or int(value) not in SAFE_DOMAIN_IDS:
-        return Check(name, CheckStatus.FAIL, f"'{value}' is no usable domain", "set it to 0 .. 101")
-    return Check(name, CheckStatus.OK, value)
+        return Check.fail(name, f"'{value}' is no usable domain", "set it to 0 .. 101")
+    return Check.ok(name, value)
 
 
 def discovery_range() -> Check:
@@ -68,14 +68,13 @@ def discovery_range() -> Check:
     value = os.environ.get(name, "")
     if value and value not in environment.RANGES:
         valid = ", ".join(environment.RANGES)
-        return Check(name, CheckStatus.FAIL, f"'{value}' is unknown", f"set it to one of {valid}")
+        return Check.fail(name, f"'{value}' is unknown", f"set it to one of {valid}")
     if value == "OFF":
-        return Check(name, CheckStatus.FAIL, "OFF: no node finds another", "set it to LOCALHOST")
+        return Check.fail(name, "OFF: no node finds another", "set it to LOCALHOST")
     if value == "LOCALHOST":
-        return Check(name, CheckStatus.OK, value)
-    return Check(
+        return Check.ok(name, value)
+    return Check.warn(
         name,
-        CheckStatus.WARN,
         f"{value or 'not set'}: a hardware launch and single nodes see other machines' nodes, and "
         "are seen",
         "set it to LOCALHOST unless the robot is reached over the network",
@@ -90,19 +89,12 @@ def communication() -> Check:
     """
     name = "communication"
     try:
-        import rclpy
-        from rclpy.context import Context
-        from rclpy.executors import SingleThreadedExecutor
-        from rclpy.utilities import try_shutdown
         from std_msgs.msg import String
+
+        from contact_ros.client import GraphClient
     except Exception:  # what is wrong with it is another check's business
-        return Check(name, CheckStatus.FAIL, "not tried: rclpy cannot be imported", SET_UP)
-    try:
-        environment.check()
-    except ConfigError as error:
-        return Check(name, CheckStatus.FAIL, str(error), "set it to a valid value, or unset it")
+        return Check.fail(name, "not tried: rclpy cannot be imported", SET_UP)
     topic = f"doctor_{os.getpid()}"
-    context = Context()
     talker = subprocess.Popen(
         [sys.executable, "-c", TALKER, topic],
         stdin=subprocess.DEVNULL,
@@ -110,30 +102,22 @@ def communication() -> Check:
         stderr=subprocess.DEVNULL,
     )
     try:
-        rclpy.init(context=context)
-        node = rclpy.create_node("doctor", context=context, start_parameter_services=False)
-        executor = SingleThreadedExecutor(context=context)
-        executor.add_node(node)
-        heard: list[object] = []
-        node.create_subscription(String, topic, heard.append, 1)
-        start = time.monotonic()
-        while not heard and time.monotonic() < start + PATIENCE:
-            executor.spin_once(timeout_sec=0.1)
-        elapsed = time.monotonic() - start
-        executor.shutdown()
-        node.destroy_node()
+        with GraphClient("doctor", "") as client:
+            start = time.monotonic()
+            client.wait_for(String, topic, timeout=PATIENCE)
+            elapsed = time.monotonic() - start
+    except ConfigError as error:
+        return Check.fail(name, str(error), "set it to a valid value, or unset it")
+    except CommunicationError:
+        return Check.fail(
+            name,
+            f"a node heard nothing from another one within {PATIENCE:g} s",
+            "allow UDP on the loopback interface (firewall), and make sure /dev/shm is not full",
+        )
     finally:
-        try_shutdown(context=context)
         talker.kill()
         talker.wait()
-    if heard:
-        return Check(name, CheckStatus.OK, f"a node heard another one after {elapsed:.1f} s")
-    return Check(
-        name,
-        CheckStatus.FAIL,
-        f"a node heard nothing from another one within {PATIENCE:g} s",
-        "allow UDP on the loopback interface (firewall), and make sure /dev/shm is not full",
-    )
+    return Check.ok(name, f"a node heard another one after {elapsed:.1f} s")
 
 
 def port(number: int) -> Check:
@@ -151,10 +135,9 @@ def port(number: int) -> Check:
         try:
             probe.bind(("127.0.0.1", number))
         except OSError as error:
-            return Check(
+            return Check.warn(
                 name,
-                CheckStatus.WARN,
                 f"{error.strerror}: the viewer will take the next free one",
                 "end the program that uses it if you want the usual address",
             )
-    return Check(name, CheckStatus.OK, "free for the viewer")
+    return Check.ok(name, "free for the viewer")

@@ -1,4 +1,7 @@
-"""Which software is installed: Python, libraries, ROS, and the types that go over the wire."""
+"""Which software is installed: Python, libraries, ROS, and the types that go over the wire.
+
+And what pip has to install beside a ROS 2 of the system's packages, as one command.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,11 @@ import importlib.util
 import json
 import os
 import platform
+import re
+import shlex
 import sys
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,9 +75,9 @@ def _python() -> Check:
     low, high = PYTHON_VERSIONS
     found = f"{platform.python_version()} at {sys.executable}"
     if low <= sys.version_info[:2] <= high:
-        return Check("Python", CheckStatus.OK, found)
+        return Check.ok("Python", found)
     wanted = f"{'.'.join(map(str, low))} to {'.'.join(map(str, high))}"
-    return Check("Python", CheckStatus.FAIL, found, f"install Python {wanted} and {SET_UP}")
+    return Check.fail("Python", found, f"install Python {wanted} and {SET_UP}")
 
 
 def _library(library: Library) -> Check:
@@ -85,7 +90,7 @@ def _library(library: Library) -> Check:
         version = importlib.metadata.version(library.distribution)
     except importlib.metadata.PackageNotFoundError:
         version = "version unknown"  # installed by the system's packages
-    return Check(library.module, CheckStatus.OK, version)
+    return Check.ok(library.module, version)
 
 
 def _ros() -> Check:
@@ -96,10 +101,8 @@ def _ros() -> Check:
         middleware = get_rmw_implementation_identifier()
     except Exception as error:  # a broken installation fails in many ways
         found = f"cannot import rclpy: {_first_line(error)}"
-        return Check("ROS 2", CheckStatus.FAIL, found, _ros_remedy())
-    return Check(
-        "ROS 2", CheckStatus.OK, f"rclpy at {os.path.dirname(rclpy.__file__)}, {middleware}"
-    )
+        return Check.fail("ROS 2", found, _ros_remedy())
+    return Check.ok("ROS 2", f"rclpy at {os.path.dirname(rclpy.__file__)}, {middleware}")
 
 
 def _ros_remedy() -> str:
@@ -117,13 +120,12 @@ def _single_ros() -> Check:
     spec = importlib.util.find_spec("rclpy")
     ours = spec is not None and (spec.origin or "").startswith(sys.prefix)
     if sourced and ours and sys.prefix != sys.base_prefix:
-        return Check(
+        return Check.fail(
             name,
-            CheckStatus.FAIL,
             f"{sourced[0]} is sourced, but rclpy is the one in {sys.prefix}",
             "open a terminal in which no ROS is sourced",
         )
-    return Check(name, CheckStatus.OK, "no other installation is sourced")
+    return Check.ok(name, "no other installation is sourced")
 
 
 def _messages(module: str) -> Check:
@@ -131,15 +133,15 @@ def _messages(module: str) -> Check:
     try:
         importlib.import_module(module)
     except Exception as error:  # also a library built for another version
-        return Check(name, CheckStatus.FAIL, f"cannot import: {_first_line(error)}", SET_UP)
-    return Check(name, CheckStatus.OK, "installed")
+        return Check.fail(name, f"cannot import: {_first_line(error)}", SET_UP)
+    return Check.ok(name, "installed")
 
 
 def _launcher() -> Check:
     spec = importlib.util.find_spec("launch_ros")
     if spec is not None and spec.origin is not None:
-        return Check("launcher", CheckStatus.OK, "launch_ros")
-    return Check("launcher", CheckStatus.OK, "our own (launch_ros is not installed)")
+        return Check.ok("launcher", "launch_ros")
+    return Check.ok("launcher", "our own (launch_ros is not installed)")
 
 
 def _first_line(error: Exception) -> str:
@@ -215,3 +217,51 @@ def _type(package: str, file: Path) -> InterfaceType:
     return InterfaceType(
         name, next(entry["hash_string"] for entry in hashes if entry["type_name"] == name)
     )
+
+
+DISTRIBUTION = "contact_stack"
+NUMPY = "numpy"
+MODULES = {"pin": "pinocchio", "drake": "pydrake", "pyyaml": "yaml"}
+"""Distribution -> what Python imports, where the names differ by more than a dash."""
+
+
+def install_command() -> str:
+    """Return the pip command for what rosdep cannot install.
+
+    Pip leaves alone what is there in a version that will do.
+
+    Returns:
+        The command, for a virtual environment that sees the system's packages.
+    """
+    requirements = importlib.metadata.requires(DISTRIBUTION) or []
+    return shlex.join(["pip", "install", *_pip_requirements(requirements)])
+
+
+def _pip_requirements(requirements: Iterable[str]) -> list[str]:
+    """Leave out extras, and what the system provides by other means than Python's."""
+    chosen = []
+    for requirement in requirements:
+        text, _, marker = requirement.partition(";")
+        name = re.split(r"[<>=!~ \[(]", text.strip())[0].lower()
+        if "extra" in marker or _is_provided(name):
+            continue
+        chosen.append(_with_numpy_of_ros(text.strip()) if name == NUMPY else text.strip())
+    return sorted(chosen)
+
+
+def _is_provided(name: str) -> bool:
+    """Tell whether a module is there that no distribution of Python brought, as those of ROS."""
+    try:
+        importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return importlib.util.find_spec(MODULES.get(name, name.replace("-", "_"))) is not None
+    return False
+
+
+def _with_numpy_of_ros(requirement: str) -> str:
+    """Keep NumPy 1 where it is: the messages of such a ROS were compiled for it."""
+    try:
+        major = importlib.metadata.version(NUMPY).partition(".")[0]
+    except importlib.metadata.PackageNotFoundError:
+        return requirement
+    return f"{requirement},<2" if major == "1" else requirement

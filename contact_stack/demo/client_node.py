@@ -18,8 +18,6 @@ from control_msgs.msg import JointTolerance
 from lbr_fri_idl.msg import LBRState
 from rclpy.action import ActionClient
 from rclpy.client import Client
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
 from rclpy.serialization import deserialize_message
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
@@ -34,7 +32,7 @@ from contact_ros.geometry import to_array, to_pose
 from contact_ros.guarded_node import GuardedNode
 from contact_ros.lockstep import Participant, TickInputs
 from contact_ros.qos import signal_subscription
-from contact_ros.stamps import NANOSECONDS, to_duration, to_nanoseconds, to_time
+from contact_ros.stamps import NANOSECONDS, steady_timer, to_duration, to_nanoseconds, to_time
 from contact_ros.validation import MessageError
 from contact_stack.recording import McapRecorder
 
@@ -164,9 +162,7 @@ class ClientNode(GuardedNode, ABC, Generic[Data]):
         for topic, kind in {**(recorded or {}), **heard}.items():
             receive = partial(self._receive, topic, kind)
             self.create_subscription(kind, topic, receive, signal_subscription(lockstep), raw=True)
-        self._discovery = self.create_timer(
-            DISCOVERY_PERIOD, self._discover, clock=Clock(clock_type=ClockType.STEADY_TIME)
-        )
+        self._discovery = steady_timer(self, DISCOVERY_PERIOD, self._discover)
 
     @property
     @abstractmethod

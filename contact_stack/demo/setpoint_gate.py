@@ -25,10 +25,7 @@ class SetpointGate:
             scene: Has the arm, its stiffness and the period of commands.
         """
         limits = {"step": 0.05, "velocity_fraction": 1.0, "position_margin": 0.0}
-        values = {
-            "rate": 1.0 / scene.config.period,
-            "limits": limits,
-        }
+        values = {"rate": 1.0 / scene.config.period, "limits": limits}
         joints = replace(scene.robot.joints, stiffness=scene.config.robot.stiffness)
         robot = Robot.from_description(replace(scene.robot, joints=joints))
         self._gate = CommandGate(robot, from_mapping(ControllerConfig, values))

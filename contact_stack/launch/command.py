@@ -14,7 +14,6 @@ from typing import Any
 
 from contact_core.base.errors import LaunchError, choices
 from contact_core.base.results import add_json_option, write_json
-from contact_stack.kernels import compile_once
 from contact_stack.launch.guard import MARK, guarded
 from contact_stack.launch.parser import (
     LaunchArgument,
@@ -24,6 +23,7 @@ from contact_stack.launch.parser import (
     parse,
 )
 from contact_stack.launch.runner import NodeGraph, command_line, exit_code, refuse_second_graph
+from contact_stack.precompile import compile_once
 
 EPILOG = """examples:
   contact-stack launch sim

@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from io import TextIOBase
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TextIO
 
 import yaml
@@ -104,12 +103,7 @@ class NodeGraph:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Stop all nodes that still run."""
         self.stop()
 

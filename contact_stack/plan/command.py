@@ -22,13 +22,12 @@ from contact_stack.plan.request import (
     config_of,
     plan_from_seeds,
     plan_locally,
-    problem_of,
     read_entry,
     read_goal_entry,
     states_of,
 )
 from contact_stack.precompile import precompile_stack
-from irs_planner import SMOOTHING_MODES, IrsProblem, example_names
+from irs_planner import SMOOTHING_MODES, IrsProblem, build_problem, example_names
 from irs_planner.examples import example_settings
 from irs_planner.smoothing import DEFAULT_MODE
 
@@ -128,9 +127,9 @@ def main(args: argparse.Namespace) -> int:
     )
     request = PlanRequest(args.name, config, settings, args.search)
     request = replace(request, search=args.search or request.is_scene)
-    problem = problem_of(request)
+    problem = build_problem(config)
     if args.starts > 1:
-        outcome = _plan_from_seeds(request, args)
+        outcome = _plan_from_seeds(problem, request, args)
     else:
         steps = settings.iterations + settings.refinements
         total = None if request.search else steps
@@ -149,13 +148,10 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _plan(
-    request: PlanRequest,
-    problem: IrsProblem,
-    args: argparse.Namespace,
-    on_iteration: OnIteration,
+    request: PlanRequest, problem: IrsProblem, args: argparse.Namespace, on_iteration: OnIteration
 ) -> PlanOutcome:
     if args.local:
-        return plan_locally(request, on_iteration)
+        return plan_locally(problem, request, on_iteration)
     network = importlib.import_module("contact_ros.network")
     network.enter(network.LOCALHOST)
     client = importlib.import_module("contact_stack.plan.client")
@@ -165,9 +161,11 @@ def _plan(
     return outcome
 
 
-def _plan_from_seeds(request: PlanRequest, args: argparse.Namespace) -> PlanOutcome:
+def _plan_from_seeds(
+    problem: IrsProblem, request: PlanRequest, args: argparse.Namespace
+) -> PlanOutcome:
     sweep = Sweep(chosen_workers(args, precompile_stack))
-    outcomes = plan_from_seeds(request, args.starts, sweep)
+    outcomes = plan_from_seeds(problem, request, args.starts, sweep)
     for seed, outcome in enumerate(outcomes, request.settings.seed):
         print(f"seed {seed}: {_summary_line(outcome)}")
     return min(outcomes, key=lambda outcome: (not outcome.has_plan, outcome.best_cost))

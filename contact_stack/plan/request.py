@@ -21,7 +21,6 @@ from irs_planner import (
     SearchReport,
     SearchSettings,
     Segment,
-    build_problem,
     example_names,
     load_example,
     run_task,
@@ -190,67 +189,52 @@ def _filled(values: States[Value], own: Sequence[float], names: Sequence[str]) -
     return tuple(filled.values())
 
 
-def problem_of(request: PlanRequest) -> IrsProblem:
-    """Return what a request asks to plan.
-
-    Args:
-        request: The request.
-
-    Raises:
-        ConfigError: If the goal does not fit it.
-    """
-    return build_problem(request.config)
-
-
-def plan_locally(request: PlanRequest, on_iteration: OnIteration) -> PlanOutcome:
-    """Plan here and now.
-
-    Args:
-        request: What to plan.
-        on_iteration: Called after every iteration.
-
-    Returns:
-        How it went.
-
-    Raises:
-        ConfigError: If the request does not fit the example.
-    """
-    return _plan(problem_of(request), request, on_iteration)
-
-
-def plan_from_seeds(request: PlanRequest, starts: int, sweep: Sweep) -> list[PlanOutcome]:
+def plan_from_seeds(
+    problem: IrsProblem, request: PlanRequest, starts: int, sweep: Sweep
+) -> list[PlanOutcome]:
     """Plan the same from several seeds.
 
     Args:
+        problem: What is to be planned.
         request: The request; its seed is the first one.
         starts: Number of seeds.
         sweep: Who plans.
 
     Returns:
         How each went, in the order of the seeds.
-
-    Raises:
-        ConfigError: If the request does not fit the example.
     """
-    problem, settings = problem_of(request), request.settings
+    settings = request.settings
     seeds = range(settings.seed, settings.seed + starts)
     tasks = [(problem, replace(request, settings=replace(settings, seed=seed))) for seed in seeds]
-    return sweep.run(_plan, tasks, f"{request.name}, seeds")
+    return sweep.run(plan_locally, tasks, f"{request.name}, seeds")
 
 
-def _plan(
-    problem: IrsProblem, request: PlanRequest, on_iteration: OnIteration | None = None
+def plan_locally(
+    problem: IrsProblem,
+    request: PlanRequest,
+    on_iteration: OnIteration = lambda iteration, cost, best_cost: None,
 ) -> PlanOutcome:
-    report = on_iteration or (lambda iteration, cost, best_cost: None)
+    """Plan here and now.
+
+    Args:
+        problem: What is to be planned.
+        request: The request.
+        on_iteration: Called after every iteration.
+
+    Returns:
+        How it went.
+    """
 
     def show(step: IterationReport | SearchReport) -> None:
         if isinstance(step, SearchReport):
-            report(step.attempt, step.distance, step.distance)
+            on_iteration(step.attempt, step.distance, step.distance)
         else:
-            report(step.iteration, step.cost, step.best_cost)
+            on_iteration(step.iteration, step.cost, step.best_cost)
 
-    search = search_settings(request) if request.search else None
-    done = run_task(PlanTask(problem, request.settings, search=search), show)
+    settings = request.settings
+    search = SearchSettings(seed=settings.seed, time_budget=settings.time_budget)
+    task = PlanTask(problem, settings, search=search if request.search else None)
+    done = run_task(task, show)
     result = done.best
     return PlanOutcome(
         result.status.name,
@@ -264,8 +248,3 @@ def _plan(
         result.seconds,
         result.segments,
     )
-
-
-def search_settings(request: PlanRequest) -> SearchSettings:
-    """Return the settings of a global search."""
-    return SearchSettings(seed=request.settings.seed, time_budget=request.settings.time_budget)

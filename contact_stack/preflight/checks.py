@@ -24,7 +24,7 @@ from contact_aware_control.safety.state_checks import condition_of
 from contact_core.base.config import parameter
 from contact_core.robot.arm_state import ArmState
 from contact_core.robot.robot import Robot
-from contact_stack.checks import Check, CheckStatus
+from contact_stack.checks import Check
 
 MAX_MOVEMENT = 0.01
 """Movement of an arm at rest [rad]."""
@@ -83,12 +83,7 @@ def state_rate(times: ArrayLike, rate: float, limits: PreflightLimits) -> Check:
     name = "state rate"
     steps, gaps = np.diff(np.reshape(times, (-1, 2)), axis=0).T
     if gaps.size == 0:
-        return Check(
-            name,
-            CheckStatus.FAIL,
-            "no states",
-            "check that driver and session run, see /diagnostics",
-        )
+        return Check.fail(name, "no states", "check that driver and session run, see /diagnostics")
     # The median: a state that is lost leaves a step of two periods. Stamps may stand still.
     sent = 1.0 / max(float(np.median(steps)), 1e-9)
     arrived, longest = 1.0 / gaps.mean(), gaps.max() * rate
@@ -99,14 +94,14 @@ def state_rate(times: ArrayLike, rate: float, limits: PreflightLimits) -> Check:
             f"set the driver's update_rate to {rate:g} and the robot's send period to "
             f"{1e3 / rate:g} ms"
         )
-        return Check(name, CheckStatus.FAIL, found, remedy)
+        return Check.fail(name, found, remedy)
     remedy = "wire the robot directly to this machine and free its processors"
     if abs(arrived - rate) > limits.rate_error * rate:
         found = f"sent at {sent:.1f} Hz by their stamps, they arrive at {found}"
-        return Check(name, CheckStatus.FAIL, found, remedy)
+        return Check.fail(name, found, remedy)
     if longest > limits.gap:
-        return Check(name, CheckStatus.FAIL, found, remedy)
-    return Check(name, CheckStatus.OK, found)
+        return Check.fail(name, found, remedy)
+    return Check.ok(name, found)
 
 
 def session(state: ArmState) -> Check:
@@ -122,9 +117,9 @@ def session(state: ArmState) -> Check:
     """
     found = condition_of(state)
     if found is None:
-        return Check("session", CheckStatus.OK, "commanding, as far as the driver tells")
+        return Check.ok("session", "commanding, as far as the driver tells")
     remedy = found.status.remedy.partition(", then call resume")[0]
-    return Check("session", CheckStatus.FAIL, found.detail, remedy)
+    return Check.fail("session", found.detail, remedy)
 
 
 def joint_count(position: NDArray[np.float64], robot: Robot) -> Check:
@@ -139,9 +134,9 @@ def joint_count(position: NDArray[np.float64], robot: Robot) -> Check:
     """
     name = "joints"
     if len(position) == robot.n:
-        return Check(name, CheckStatus.OK, str(robot.n))
+        return Check.ok(name, str(robot.n))
     found = f"the driver reports {len(position)}, the model has {robot.n}"
-    return Check(name, CheckStatus.FAIL, found, "set arm.joint_names and robot to match")
+    return Check.fail(name, found, "set arm.joint_names and robot to match")
 
 
 def joint_limits(positions: NDArray[np.float64], robot: Robot) -> Check:
@@ -159,16 +154,14 @@ def joint_limits(positions: NDArray[np.float64], robot: Robot) -> Check:
     if movement.max() > MAX_MOVEMENT:
         joint = robot.joint_names[int(movement.argmax())]
         found = f"{joint} moved by {movement.max():.3f} rad"
-        return Check(name, CheckStatus.FAIL, found, "let the arm stand still, and do not touch it")
+        return Check.fail(name, found, "let the arm stand still, and do not touch it")
     lowest, highest = robot.position_limits
     distance = np.minimum(positions - lowest, highest - positions).min(axis=0)
     nearest = robot.joint_names[int(distance.argmin())]
     found = f"{nearest} is {distance.min():.2f} rad from its limit"
     if distance.min() < MIN_DISTANCE:
-        return Check(
-            name, CheckStatus.FAIL, found, "move the arm away from the limit, by hand or panel"
-        )
-    return Check(name, CheckStatus.OK, found)
+        return Check.fail(name, found, "move the arm away from the limit, by hand or panel")
+    return Check.ok(name, found)
 
 
 def payload(
@@ -200,8 +193,8 @@ def payload(
             "set held_mass to what the gripper holds, and the tool's load data on the robot; "
             "let nothing touch the arm"
         )
-        return Check("payload", CheckStatus.FAIL, found, remedy)
-    return Check("payload", CheckStatus.OK, found)
+        return Check.fail("payload", found, remedy)
+    return Check.ok("payload", found)
 
 
 def weight(
@@ -249,15 +242,15 @@ def weight(
         first, second = (names[joint] for joint in pairs[best])
         found = f"{found}; it would fit if {first} and {second} were exchanged"
         remedy = "set arm.joint_names to the driver's names, from the base to the flange"
-        return Check(name, CheckStatus.FAIL, found, remedy)
+        return Check.fail(name, found, remedy)
     if np.abs(off).max() > limits.weight:
         remedy = (
             "compare joint_states with the positions on the panel, joint by joint; set "
             "arm.joint_names and robot to match, and arm.joint_torque_kind to what the driver "
             "reports"
         )
-        return Check(name, CheckStatus.FAIL, found, remedy)
-    return Check(name, CheckStatus.OK, found)
+        return Check.fail(name, found, remedy)
+    return Check.ok(name, found)
 
 
 def other_reading(reading: TorqueReading, right: TorqueReading, found: str = "") -> Check:
@@ -272,7 +265,7 @@ def other_reading(reading: TorqueReading, right: TorqueReading, found: str = "")
         The check, which failed.
     """
     detail = "; ".join(filter(None, [found, reading.found_instead(right)]))
-    return Check("weight", CheckStatus.FAIL, detail, reading.remedy(right))
+    return Check.fail("weight", detail, reading.remedy(right))
 
 
 def tare(tared: bool, free_torques: NDArray[np.float64], limits: PreflightLimits) -> Check:
@@ -288,12 +281,12 @@ def tare(tared: bool, free_torques: NDArray[np.float64], limits: PreflightLimits
     """
     if not tared or not len(free_torques):
         remedy = "start the estimator, let nothing touch the arm, and call contact_estimator/tare"
-        return Check("tare", CheckStatus.FAIL, "the estimator is not tared", remedy)
+        return Check.fail("tare", "the estimator is not tared", remedy)
     left = float(np.abs(free_torques.mean(axis=0)).max())
     found = f"at most {left:.2f} Nm left"
     if left > limits.torque:
-        return Check("tare", CheckStatus.FAIL, found, "call contact_estimator/tare; touch nothing")
-    return Check("tare", CheckStatus.OK, found)
+        return Check.fail("tare", found, "call contact_estimator/tare; touch nothing")
+    return Check.ok("tare", found)
 
 
 MIN_SAMPLES = 50
@@ -382,17 +375,17 @@ class PushTest:
         if not self.complete:
             found = f"{len(self.reached)} of {self._limits.pushed_joints} joints were pushed"
             remedy = "push the wrist harder, sideways and down, and hold each push for a second"
-            return (Check("torque sign", CheckStatus.FAIL, found, remedy),)
+            return (Check.fail("torque sign", found, remedy),)
         if not self.released:
             found = "it never let go"
-            return (Check("hand", CheckStatus.FAIL, found, "push, and then let go of the arm"),)
+            return (Check.fail("hand", found, "push, and then let go of the arm"),)
         measured = self.stiffness()
         names = [self._names[joint] for joint in self.reached]
         if (measured <= 0.0).any():
             found = f"opposite to the motion at {_join(names, measured <= 0.0)}"
             remedy = "set arm.torque_sign to the other sign, or check the robot's axis directions"
-            return (Check("torque sign", CheckStatus.FAIL, found, remedy),)
-        sign = Check("torque sign", CheckStatus.OK, f"that of the push, at {', '.join(names)}")
+            return (Check.fail("torque sign", found, remedy),)
+        sign = Check.ok("torque sign", f"that of the push, at {', '.join(names)}")
         wanted = self._stiffness[self.reached]
         found = ", ".join(
             f"{name} {value:.0f} (set: {target:.0f})"
@@ -401,8 +394,8 @@ class PushTest:
         wrong = np.abs(measured - wanted) > self._limits.stiffness_error * wanted
         if wrong.any():
             remedy = "make joints.stiffness in the robot's file what is set on the robot's panel"
-            return sign, Check("stiffness", CheckStatus.FAIL, f"{found} Nm/rad", remedy)
-        return sign, Check("stiffness", CheckStatus.OK, f"{found} Nm/rad")
+            return sign, Check.fail("stiffness", f"{found} Nm/rad", remedy)
+        return sign, Check.ok("stiffness", f"{found} Nm/rad")
 
 
 def _join(names: Sequence[str], chosen: NDArray[np.bool_]) -> str:

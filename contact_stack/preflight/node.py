@@ -10,8 +10,6 @@ import numpy as np
 from contact_stack_msgs.msg import ContactArray
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
 from rclpy.task import Future
 
 from contact_aware_control.estimation.joint_torque import JointTorqueWatch, TorqueReading
@@ -27,6 +25,7 @@ from contact_ros.guarded_node import GuardedNode
 from contact_ros.identity import RobotIdentity, RobotNodeConfig
 from contact_ros.parameters import read
 from contact_ros.qos import signal_subscription
+from contact_ros.stamps import steady_timer
 from contact_ros.validation import MAX_FORCE, MessageError, ending, numbers
 from contact_stack.checks import Check, CheckStatus
 from contact_stack.preflight import checks
@@ -112,8 +111,7 @@ class PreflightNode(GuardedNode):
         )
         self._lifecycle = self.create_client(ChangeState, f"{config.activate}/change_state")
         self._diagnostics = Diagnostics(self, lambda: self._reader.rejections.report(self._verdict))
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timer = self.create_timer(POLL_PERIOD, self._proceed, clock=steady)
+        self._timer = steady_timer(self, POLL_PERIOD, self._proceed)
         self._say("let the arm stand still, and do not touch it")
 
     def _state_arrived(self, state: ArmState) -> None:
@@ -138,7 +136,7 @@ class PreflightNode(GuardedNode):
         """Go on to the next phase when it is time."""
         if problem := self._identity.problem:
             remedy = "give all nodes the same robot, or stop the simulator"
-            self._judge((Check("robot", CheckStatus.FAIL, problem, remedy),))
+            self._judge((Check.fail("robot", problem, remedy),))
         elapsed = time.monotonic() - self._began
         if self._push is None and self._rested():
             self._finish_rest()
@@ -222,7 +220,7 @@ class PreflightNode(GuardedNode):
     def _fail_start(self) -> None:
         """Nothing to judge: say what was not heard, and why."""
         if reason := self._rejected():
-            self._judge((Check("state rate", CheckStatus.FAIL, "states were rejected", reason),))
+            self._judge((Check.fail("state rate", "states were rejected", reason),))
         self._judge(
             (
                 checks.state_rate(self._times, self._config.rate, self._config.limits),

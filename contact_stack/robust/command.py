@@ -17,7 +17,6 @@ from contact_core.base.planning import PlanStatus
 from contact_core.base.results import STANDARD_OUTPUT, add_json_option, at_least, write_json
 from contact_core.base.signals import MAX_WAIT
 from contact_core.base.waiting import waiting_for
-from contact_stack.robust.plots import draw
 from contact_stack.robust.risk import (
     PLAN_FILE,
     draw_risk,
@@ -27,7 +26,7 @@ from contact_stack.robust.risk import (
     with_sigma,
     write_plan,
 )
-from contact_stack.robust.summary import summarize, table
+from contact_stack.robust.summary import draw, summarize, table
 from robust_planner.config import MODES
 from robust_planner.examples import EXAMPLES
 from robust_planner.planner import RobustAnswer, RobustRequest, answer

@@ -1,4 +1,4 @@
-"""``contact-stack robust NAME --risk``: a plan that keeps a promise, and how it is shown."""
+"""``contact-stack robust NAME --risk``: a plan that keeps a promise, how it is judged and shown."""
 
 from __future__ import annotations
 
@@ -14,12 +14,94 @@ from matplotlib.figure import Figure
 from contact_core.base.errors import ConfigError
 from contact_core.base.figures import add_legend, new_figure, save
 from contact_core.base.results import Rows, table, write_json
-from contact_stack.robust import tamsi_judge
+from contact_stack.robust import tamsi_machine, tamsi_world
+from robust_planner.evaluation.time_stepping import (
+    MIN_FORCE,
+    MIN_WAY,
+    BatchMotion,
+    WorldsSimulator,
+)
 from robust_planner.examples import Example
-from robust_planner.risk.failure import FailureRate
+from robust_planner.problem import RobustProblem
+from robust_planner.risk.failure import FailureConfig, FailureRate
 from robust_planner.risk.risk_planner import RiskPlan, failure_rate, simulator
-from robust_planner.risk.worlds import Normal, draw_worlds
+from robust_planner.risk.worlds import Normal, Worlds, draw_worlds, in_world
 from robust_planner.trajectory import ContactTrajectory
+
+
+def judge_of(problem: RobustProblem, failure: FailureConfig) -> WorldsSimulator | None:
+    """Return what executes plans of a problem in tamsi_sim, None if nothing does.
+
+    Args:
+        problem: The problem.
+        failure: What counts as a failure.
+    """
+    if tamsi_world.can_simulate(problem):
+        return simulate_in_tamsi
+    return tamsi_machine.simulate_worlds if tamsi_machine.can_judge(problem, failure) else None
+
+
+def simulate_in_tamsi(problem: RobustProblem, controls: np.ndarray, worlds: Worlds) -> BatchMotion:
+    """Execute controls in every world, as :func:`robust_planner.simulate_worlds` does.
+
+    Args:
+        problem: A problem of a single body, see :func:`tamsi_world.can_simulate`.
+        controls: u (N, nu) [N, Nm].
+        worlds: The worlds (n).
+
+    Returns:
+        The motions, one sample per millisecond; without forces of friction and of limits.
+
+    Raises:
+        WorldError: If the model is no single body, or a simulation fails.
+    """
+    none = np.zeros((problem.knots, 1))
+    plan = ContactTrajectory(
+        time=problem.time_step * np.arange(problem.knots),
+        position=none, velocity=none, control=controls, normal_force=none, tangent_force=none,
+        slip=none, limit_force=none,
+    )  # fmt: skip
+    runs = [
+        tamsi_world.simulate_plan(
+            plan, in_world(problem, worlds, index), float(worlds.friction[index]),
+            float(worlds.height[index]),
+        )
+        for index in tamsi_world.each(worlds)
+    ]  # fmt: skip
+    position = np.stack([run.position for run in runs])
+    velocity = np.stack([run.velocity for run in runs])
+    normal = np.stack([run.normal_force for run in runs])
+    touches = normal > MIN_FORCE
+    height = np.asarray(problem.model.distance(position.reshape(-1, position.shape[2]).T))
+    gap = height.reshape(touches.shape) - worlds.height[:, None, None]
+    begins = touches[:, 2:] & ~touches[:, 1:-1]
+    impact = np.zeros_like(normal)
+    impact[:, 2:] = np.where(begins, _touching_speed(gap[:, 1:-1], velocity[:, :-1, -1:]), 0.0)
+    sliding = np.linalg.norm(velocity[:, :, : problem.model.dimension - 1], axis=2)
+    return BatchMotion(
+        position=position,
+        velocity=velocity,
+        normal_force=normal,
+        tangent_force=np.zeros((*normal.shape[:2], 0)),
+        slip=sliding[:, :, None],
+        limit_force=np.zeros((*normal.shape[:2], 0)),
+        impact_speed=impact,
+    )
+
+
+def _touching_speed(gap: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+    """Return how fast a body that is already a little inside was when it touched [m/s].
+
+    A contact of tamsi_sim begins with the first step that starts inside.
+
+    Args:
+        gap: Distance at the start of that step, not positive (n, m, 1) [m].
+        velocity: Upwards at the start of the step before it, and of all others (n, m + 1, 1) [m/s].
+    """
+    before, speed = -velocity[:, :-1], -velocity[:, 1:]
+    inside = np.clip(-gap / np.maximum(tamsi_world.TIME_STEP * speed, MIN_WAY), 0.0, 1.0)
+    return np.maximum(speed + inside * (before - speed), 0.0)
+
 
 PLAN_FILE = "plan.json"
 """Motion and controls of a plan, to the last bit; another plan may start from it."""
@@ -102,14 +184,11 @@ def summarize_risk(example: Example, plan: RiskPlan, tamsi_runs: int) -> dict[st
     """
     problem = example.robust_problem
     tamsi: dict[str, FailureRate | None] = {"nominal": None, "risk": None}
-    judge = tamsi_judge.judge_of(problem, example.failure)
+    judge = judge_of(problem, example.failure)
     if tamsi_runs and judge:
         # Other worlds than those of the planner and of its check.
         worlds = draw_worlds(problem, example.uncertain, tamsi_runs, 0, "judge in tamsi_sim")
-        for name, trajectory in (
-            ("nominal", plan.nominal.trajectory),
-            ("risk", plan.trajectory),
-        ):
+        for name, trajectory in (("nominal", plan.nominal.trajectory), ("risk", plan.trajectory)):
             tamsi[name] = failure_rate(problem, example.failure, trajectory.control, worlds, judge)
     return {
         "problem": problem.name,

@@ -1,19 +1,33 @@
-"""Summary of a plan as JSON and as a table: its own figures and its execution in tamsi_sim."""
+"""A plan judged, by its own figures and its execution in tamsi_sim: as JSON, table and plots."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from contact_core.base import results
+from contact_core.base.figures import save_all
 from contact_core.base.results import Rows, look_up
-from contact_stack.robust.tamsi_world import can_simulate, simulate_plan
+from contact_stack.robust import tamsi_world
 from robust_planner.config import PlannerConfig
 from robust_planner.evaluation.execution import final_errors, impacts
-from robust_planner.evaluation.time_stepping import SteppedMotion
+from robust_planner.evaluation.time_stepping import Simulator, SteppedMotion, simulate_plan
 from robust_planner.examples import Example
+from robust_planner.grid_figures import Plans
+from robust_planner.plan_figures import (
+    plot_approach,
+    plot_controls,
+    plot_foot,
+    plot_frames,
+    plot_impacts,
+    plot_schedule,
+    plot_simulations,
+)
+from robust_planner.planner import RobustAnswer, RobustRequest
 from robust_planner.problem import RobustProblem
 from robust_planner.report import error_entry, impact_entry, report
 from robust_planner.result import RobustPlan
@@ -44,17 +58,17 @@ def summarize(
 def _in_tamsi(
     example: Example, problem: RobustProblem, trajectory: ContactTrajectory
 ) -> dict[str, Any] | None:
-    if not can_simulate(problem):
+    if not tamsi_world.can_simulate(problem):
         return None
     if not example.test_friction:
-        hits = impacts(trajectory, problem, example.test_height, simulate_plan)
+        hits = impacts(trajectory, problem, example.test_height, tamsi_world.simulate_plan)
         return {
             "final_error": None,
             "impact": impact_entry(hits),
             "max_speed": _max_speed(hits.simulations),
         }
     errors = final_errors(
-        trajectory, problem, example.test_friction, example.test_height, simulate_plan
+        trajectory, problem, example.test_friction, example.test_height, tamsi_world.simulate_plan
     )
     return {
         "final_error": {**error_entry(errors), "height_m": list(errors.height)},
@@ -110,3 +124,66 @@ def table(summaries: Mapping[str, Mapping[str, Any]]) -> str:
         row for row in ROWS if any(look_up(s, row[1]) is not None for s in summaries.values())
     ]
     return "\n".join(results.table(summaries, applying, "", WIDTH, DIGITS, smallest=0.0))
+
+
+SIMULATORS: dict[str, Simulator] = {
+    "Stewart-Trinkle": simulate_plan,
+    "TAMSI": tamsi_world.simulate_plan,
+}
+
+
+def draw(request: RobustRequest, planned: RobustAnswer, folder: Path) -> list[Path]:
+    """Draw forces and motion.
+
+    Args:
+        request: What was asked for.
+        planned: The plans.
+        folder: Where the PNG files go.
+
+    Returns:
+        The files.
+    """
+    plans = {"reference": planned.reference}
+    if planned.result is not planned.reference:
+        plans[_name(request)] = planned.result
+    figures = _figures(request, plans)
+    figures["schedule"] = plot_schedule(plans, request.example.problem.model)
+    return save_all(figures, folder)
+
+
+def _figures(request: RobustRequest, plans: Plans) -> dict[str, Figure]:
+    example = request.example
+    problem, model = example.problem, example.problem.model
+    if model.name == "hopper":
+        return {"frames": plot_frames(plans), "foot": plot_foot(plans, model)}
+    if model.name == "lowered_tool":
+        hits = {
+            plan_name: {
+                name: impacts(plan.trajectory, problem, example.test_height, simulate)
+                for name, simulate in SIMULATORS.items()
+            }
+            for plan_name, plan in plans.items()
+        }
+        return {
+            "approach": plot_approach(plans, model, request.config.uncertainty.sigma),
+            "impacts": plot_impacts(hits, model),
+        }
+    figures = {"controls": plot_controls(plans)}
+    for file, (name, simulate) in zip(("simulations", "tamsi"), SIMULATORS.items(), strict=True):
+        errors = {
+            f"{plan_name}, {name}": final_errors(
+                plan.trajectory, problem, example.test_friction, simulate=simulate
+            )
+            for plan_name, plan in plans.items()
+        }
+        figures[file] = plot_simulations(errors, problem.goal[0])
+    return figures
+
+
+def _name(request: RobustRequest) -> str:
+    """Name the robust plan by what makes it robust."""
+    config = request.config
+    risk = ""
+    if config.risk.enabled:
+        risk = f" + chance, beta = {config.risk.beta:g}, theta = {config.risk.theta:g}"
+    return f"ERM{risk}, sigma = {config.uncertainty.sigma:g}"

@@ -3,16 +3,128 @@
 from __future__ import annotations
 
 import argparse
+import math
+import threading
+import time
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
+
+import viser
+from tqdm import tqdm
 
 from contact_core.base.errors import ConfigError, ContactStackError
 from contact_core.base.results import at_least
+from contact_core.base.waiting import LONG
 from contact_stack.viewer.browser import ADDRESS, open_browser
 from contact_stack.viewer.page import Page
-from contact_stack.viewer.player import RecordingPlayer, export
-from contact_stack.viewer.recording import Recording, beside, load_recording
+from contact_stack.viewer.recording import RATE, Recording, beside, load_recording
 from contact_stack.viewer.scene_model import scene_model_of
+
+SPEEDS = {"1/10": 0.1, "1/4": 0.25, "1/2": 0.5, "1": 1.0, "2": 2.0, "4": 4.0}
+"""As they are called -> how many seconds of the recording pass in one."""
+
+STEP = 0.05
+"""Of the timeline [s]."""
+
+CAPTION = (0.3, 0.0, 1.2)
+"""Where time and force are written in an exported page, which has no room beside the scene [m]."""
+
+
+class RecordingPlayer:
+    """Shows the pictures of a recording on a page, as a person asks.
+
+    Attributes:
+        time: Of the picture that is shown [s].
+        playing: Whether the next ones follow by themselves.
+    """
+
+    def __init__(self, page: Page, recording: Recording) -> None:
+        """Add the controls to the page, and show the first picture.
+
+        Args:
+            page: The page.
+            recording: The recording.
+        """
+        self.time, self.playing, self._speed = 0.0, True, 1.0
+        self._page, self._recording = page, recording
+        self._lock = threading.RLock()  # buttons are pressed in threads of the page
+        gui = page.server.gui
+        with gui.add_folder("recording", order=0.5):
+            end = max(math.ceil(recording.duration / STEP), 1) * STEP
+            self._timeline = gui.add_slider("time [s]", 0.0, round(end, 2), STEP, 0.0)
+            self._button = gui.add_button("pause", icon=viser.Icon.PLAYER_PAUSE)
+            speed = gui.add_dropdown("speed", tuple(SPEEDS), initial_value="1")
+        self._timeline.on_update(self._scrub)
+        self._button.on_click(lambda event: self.play(not self.playing))
+        speed.on_update(self._set_speed)
+        page.draw(recording.at(0.0))
+
+    def play(self, playing: bool) -> None:
+        """Play, from the start where it has ended, or pause."""
+        with self._lock:
+            if playing and self.time >= self._recording.duration:
+                self.time = 0.0
+            self.playing = playing
+        self._button.label = "pause" if playing else "play"
+        self._button.icon = viser.Icon.PLAYER_PAUSE if playing else viser.Icon.PLAYER_PLAY
+
+    def advance(self, seconds: float) -> None:
+        """Go on, if it plays.
+
+        Args:
+            seconds: How much real time has passed [s].
+        """
+        with self._lock:
+            if self.playing:
+                self.time = min(self.time + self._speed * seconds, self._recording.duration)
+                self._timeline.value = round(self.time, 2)  # type: ignore[misc]
+                if self.time >= self._recording.duration:
+                    self.play(False)
+        self._page.draw(self._recording.at(self.time))
+
+    def run(self) -> None:
+        """Play until this is interrupted."""
+        last = time.monotonic()
+        while True:
+            time.sleep(1.0 / RATE)
+            now = time.monotonic()
+            self.advance(now - last)
+            last = now
+
+    def _scrub(self, event: Any) -> None:
+        # Our own steps come back as events too, without anybody behind them.
+        if event.client is not None:
+            with self._lock:
+                self.play(False)
+                self.time = float(event.target.value)
+
+    def _set_speed(self, event: Any) -> None:
+        self._speed = SPEEDS[event.target.value]
+
+
+def export(page: Page, recording: Recording, file: Path) -> None:
+    """Write a recording as one HTML page that plays in a browser, without a server.
+
+    Args:
+        page: Where it is drawn.
+        recording: The recording.
+        file: The HTML file, whose folder is made.
+
+    Raises:
+        OSError: If it cannot be written.
+    """
+    scene = page.server.scene
+    caption = scene.add_label("/caption", "", position=CAPTION, anchor="bottom-center")
+    page.draw(recording.pictures[0])
+    serializer = page.server.get_scene_serializer()
+    for picture in tqdm(recording.pictures, file.name, unit=" pictures", delay=LONG, leave=False):
+        page.draw(picture)
+        caption.text = f"{picture.time:.2f} s   {picture.state}   {picture.true_force:.1f} N"
+        serializer.insert_sleep(1.0 / RATE)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(serializer.as_html())
+
 
 HOST, PORT = "127.0.0.1", 8080
 FIRST_PORT, LAST_PORT = 1024, 65535

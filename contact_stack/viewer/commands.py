@@ -18,8 +18,6 @@ from rcl_interfaces.msg import ParameterEvent
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.action import ActionClient
 from rclpy.action.client import ClientGoalHandle
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
 from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.publisher import Publisher
@@ -28,6 +26,7 @@ from rclpy.task import Future
 from std_srvs.srv import Trigger
 
 from contact_ros.geometry import to_pose
+from contact_ros.stamps import steady_timer
 from contact_stack.viewer.controls import ARM, ArmSettings, Grip
 from contact_stack.viewer.objects import Place
 
@@ -97,12 +96,11 @@ class GraphCommands:
         self._reset = node.create_client(Reset, f"{SIMULATOR}/reset")
         self._gripper = ActionClient(node, ParallelGripperCommand, "gripper")
         self._mover = ActionClient(node, MoveObjects, "move_objects")
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timer = node.create_timer(1.0 / RATE, self._send, clock=steady, autostart=False)
+        self._timer = steady_timer(node, 1.0 / RATE, self._send, autostart=False)
         self._controller = f"{node.get_namespace().rstrip('/')}/{CONTROLLER}"
         self._asked: list[tuple[str, float | str]] = []
         self._reader = node.create_client(GetParameters, f"{CONTROLLER}/get_parameters")
-        self._asking = node.create_timer(ASKING, self._ask_settings, clock=steady)
+        self._asking = steady_timer(node, ASKING, self._ask_settings)
         node.create_subscription(
             ParameterEvent, "/parameter_events", self._hear, qos_profile_parameter_events
         )

@@ -1,11 +1,13 @@
 """What a person does on the page: drag a link, move the tool's goal, press buttons.
 
-ROS-free: it asks a :class:`Commands` for everything. Whoever may not command sees none of it.
+ROS-free: it asks a :class:`Commands` for everything. Whoever may not command sees none of it: that
+may be everybody, or whoever enters a token.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import secrets
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -13,9 +15,10 @@ import numpy as np
 import pinocchio as pin
 import viser
 
+from contact_aware_control.controllers import CONTROLLERS
 from contact_core.model.drawing import Canvas, ForceArrows, pose_of
 from contact_stack.viewer.drawing import UrdfScene
-from contact_stack.viewer.objects import ObjectCommands
+from contact_stack.viewer.objects import GoalPlacement, ObjectCommands, SurroundingsControls
 
 HAND_COLOR = (120, 60, 160)
 SOFTEST, STIFFEST, SPRING = 50.0, 1000.0, 300.0
@@ -96,42 +99,49 @@ class Commands(ObjectCommands, Protocol):
         """Open or close the gripper."""
 
 
+@dataclass(frozen=True)
+class Permissions:
+    """What can be commanded.
+
+    Attributes:
+        commands: Does what is asked.
+        tool: Link that is the tool.
+        links: Those of the arm.
+        limit: Force limit at the start [N].
+        obstacles: Fixed objects that can stand higher or lower.
+        simulated: Whether links can be pulled, and time and the surroundings changed.
+    """
+
+    commands: Commands
+    tool: str
+    links: Sequence[str]
+    limit: float
+    obstacles: Sequence[str] = ()
+    simulated: bool = True
+
+
 class Controls:
     """Buttons, sliders, the tool's goal, and links that can be dragged."""
 
-    def __init__(
-        self,
-        server: Canvas,
-        robot: UrdfScene,
-        commands: Commands,
-        tool: str,
-        links: Sequence[str],
-        controllers: Sequence[str],
-        limit: float,
-        simulated: bool,
-    ) -> None:
+    def __init__(self, canvas: Canvas, permissions: Permissions, robot: UrdfScene) -> None:
         """Add them to the page.
 
         Args:
-            server: The page, or that of one person.
+            canvas: The page, or that of one person.
+            permissions: What can be commanded.
             robot: The robot on it.
-            commands: Does what is asked.
-            tool: Link that is the tool.
-            links: Those that can be dragged.
-            controllers: Names to choose from, the present one first.
-            limit: Force limit at the start [N].
-            simulated: Whether links can be dragged and time be changed.
         """
-        self._server, self._robot, self._commands, self._tool = server, robot, commands, tool
-        self._owner = server.client_id if isinstance(server, viser.ClientHandle) else None
+        self._canvas, self._robot = canvas, robot
+        self._commands = commands = permissions.commands
+        self._tool, self._simulated = permissions.tool, permissions.simulated
+        self._owner = canvas.client_id if isinstance(canvas, viser.ClientHandle) else None
         self._grip: Grip | None = None
         self._goal: viser.TransformControlsHandle | None = None
         self._settings: ArmSettings | None = None
-        gui = server.gui
-        self._simulated = simulated
+        gui = canvas.gui
         with gui.add_folder("touch", order=FIRST):
-            if simulated:
-                self._arrow = ForceArrows(server, "/hand", HAND_COLOR)
+            if self._simulated:
+                self._arrow = ForceArrows(canvas, "/hand", HAND_COLOR)
                 self._hand = gui.add_markdown("")
                 self._spring = gui.add_slider("spring [N/m]", SOFTEST, STIFFEST, 10.0, SPRING)
             led = gui.add_checkbox("move the tool", False, hint="Drag the arrows at the tool.")
@@ -139,21 +149,21 @@ class Controls:
         with gui.add_folder("arm", order=FIRST + 1):
             arm = gui.add_button_group("", ARM)
             arm.on_click(lambda event: commands.ask_arm(str(event.target.value)))
-            self._controller = gui.add_dropdown("controller", tuple(controllers))
-            self._limit = gui.add_slider("force limit [N]", 1.0, MAX_LIMIT, 0.5, limit)
+            self._controller = gui.add_dropdown("controller", tuple(CONTROLLERS))
+            self._limit = gui.add_slider("force limit [N]", 1.0, MAX_LIMIT, 0.5, permissions.limit)
             self._controller.on_update(by_hand(lambda name: commands.choose_controller(str(name))))
             self._limit.on_update(by_hand(lambda value: commands.limit_force(float(value))))
             fingers = gui.add_button_group("gripper", ("open", "close"))
             fingers.on_click(lambda event: commands.grip(event.target.value == "open"))
-        if simulated:
+        if self._simulated:
             self._offer_time()
-            for link in links:
+            for link in permissions.links:
                 for handle in robot.solids.get(link, ()):
                     self._let_drag(handle, link)
         self.draw()
 
     def _offer_time(self) -> None:
-        gui, commands = self._server.gui, self._commands
+        gui, commands = self._canvas.gui, self._commands
         with gui.add_folder("simulation", order=FIRST + 2):
             simulation = gui.add_button_group("", SIMULATION)
             simulation.on_click(lambda event: commands.ask_simulation(str(event.target.value)))
@@ -216,7 +226,7 @@ class Controls:
             self._commands.drive(None)
         if shown:
             position, wxyz = pose_of(self._robot.pose(self._tool))
-            goal = self._server.scene.add_transform_controls(
+            goal = self._canvas.scene.add_transform_controls(
                 "/goal", scale=GIZMO, position=position, wxyz=wxyz, depth_test=False
             )
             goal.on_update(lambda event: self._commands.drive(_pose(event.target)))
@@ -236,3 +246,82 @@ def by_hand(command: Callable[[Any], None]) -> Callable[[viser.GuiEvent[Any]], N
 def _pose(goal: Any) -> pin.SE3:
     w, x, y, z = goal.wxyz
     return pin.SE3(pin.Quaternion(w, x, y, z).normalized().matrix(), np.array(goal.position))
+
+
+DOOR, PLACING, SURROUNDINGS = 0.2, 4.0, 5.0
+"""Order of the question for the token, which is the first, and of what is done with objects."""
+ASKS = "Nothing can be moved from here without the token that the terminal shows."
+REFUSES = "**This is not the token.** Nothing can be moved from here without it."
+
+
+class UserControls:
+    """The controls of all who look at a page, or of one of them."""
+
+    def __init__(
+        self,
+        canvas: Canvas,
+        permissions: Permissions,
+        robot: UrdfScene,
+        objects: Mapping[str, UrdfScene],
+        copy_of: Callable[[Canvas, str], UrdfScene],
+    ) -> None:
+        """Add them to the page.
+
+        Args:
+            canvas: Who gets them.
+            permissions: What can be commanded.
+            robot: The robot on the page.
+            objects: Those on the page that can be pushed.
+            copy_of: Draws the translucent copy of one.
+        """
+        commands = permissions.commands
+        self.controls = Controls(canvas, permissions, robot)
+        if permissions.simulated:
+            SurroundingsControls(canvas, commands, permissions.obstacles, SURROUNDINGS)
+        self.placing: GoalPlacement | None = None
+        if objects:
+            self.placing = GoalPlacement(
+                canvas, commands, objects, lambda name: copy_of(canvas, name), PLACING
+            )
+
+    def draw(self) -> None:
+        """Bring them up to date."""
+        self.controls.draw()
+        if self.placing is not None:
+            self.placing.draw()
+
+    def let_go(self) -> None:
+        """Leave the arm alone."""
+        self.controls.let_go()
+
+
+class TokenPrompt:
+    """Asks everybody who opens a page for the token, and lets in those who know it."""
+
+    def __init__(
+        self, server: viser.ViserServer, token: str, let_in: Callable[[viser.ClientHandle], None]
+    ) -> None:
+        """Ask those who look already, and all who will.
+
+        Args:
+            server: The page.
+            token: What has to be entered.
+            let_in: Told of those who have entered it; who opens the page again is asked again.
+        """
+        self._token, self._let_in = token.encode(), let_in
+        server.on_client_connect(self._ask)
+
+    def _ask(self, client: viser.ClientHandle) -> None:
+        folder = client.gui.add_folder("commands", order=DOOR)
+        with folder:
+            says = client.gui.add_markdown(ASKS)
+            field = client.gui.add_text("token", "")
+
+        @field.on_update
+        def _(event: object) -> None:
+            entered = field.value.strip().encode()
+            if secrets.compare_digest(entered, self._token):
+                folder.remove()
+                self._let_in(client)
+            elif len(entered) >= len(self._token):  # it is told at every key
+                says.content = REFUSES

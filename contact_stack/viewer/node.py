@@ -1,22 +1,23 @@
-"""The node behind the live page: it listens to the graph, and asks it what a person wants."""
+"""The node behind the live page: it listens, remembers a while, and asks what a person wants."""
 
 from __future__ import annotations
 
+import copy
 import math
 import secrets
 import time
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from contact_stack_msgs.action import FollowPoseTrajectory
 from contact_stack_msgs.msg import ContactArray, ControllerStatus
 from control_msgs.action import FollowJointTrajectory
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
 from sensor_msgs.msg import JointState, PointCloud2
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
@@ -34,16 +35,73 @@ from contact_ros.guarded_node import GuardedNode
 from contact_ros.identity import SIMULATED_TOPIC, RobotNodeConfig, announce_robot
 from contact_ros.parameters import read
 from contact_ros.qos import LATCHED, signal_subscription
+from contact_ros.stamps import steady_timer
 from contact_stack.viewer.browser import ADDRESS, VISITED
 from contact_stack.viewer.commands import GraphCommands
-from contact_stack.viewer.listener import Listener
-from contact_stack.viewer.look_back import LookBack
+from contact_stack.viewer.controls import Permissions
+from contact_stack.viewer.listener import Listener, ShownReference
 from contact_stack.viewer.page import Page
-from contact_stack.viewer.permissions import Permissions
 from contact_stack.viewer.recording import OtherRun, load_recording
-from contact_stack.viewer.reference import ShownReference
 from contact_stack.viewer.scene_model import SceneModel
 from contact_stack.viewer.serving import LOCAL
+from contact_stack.viewer.snapshot import PageState
+
+STEP = 0.1
+"""Of the slider [s]."""
+
+
+class LookBack:
+    """Remembers what a page could have shown, and shows it where a person looks back."""
+
+    def __init__(self, page: Page, seconds: float) -> None:
+        """Add the slider.
+
+        Args:
+            page: The page.
+            seconds: How far back it leads [s].
+        """
+        self._page, self._seconds = page, seconds
+        self._pictures: deque[PageState] = deque()
+        self._back, self._at = 0.0, 0.0
+        gui = page.server.gui
+        with gui.add_folder("time", order=0.5):
+            self._slider = gui.add_slider("look back [s]", -seconds, 0.0, STEP, 0.0)
+            live = gui.add_button("live", hint="Show what is happening now.")
+        live.on_click(lambda event: self.go_live())
+
+    def go_live(self) -> None:
+        """Show the present again."""
+        self._slider.value = 0.0  # type: ignore[misc]
+
+    def show(self, now: PageState) -> None:
+        """Remember the present, and show it or the moment that somebody has chosen.
+
+        Args:
+            now: The present; a time before the last one is a new start.
+        """
+        pictures = self._pictures
+        if pictures and now.time < pictures[-1].time:
+            pictures.clear()
+            self.go_live()
+        if not pictures or now.time > pictures[-1].time:
+            pictures.append(copy.copy(now))
+        while pictures[0].time < now.time - self._seconds:
+            pictures.popleft()
+        if not self._page.watched:
+            self._page.note(now)
+            return
+        back = float(self._slider.value)
+        if back != self._back:
+            # The moment stays while the robot goes on.
+            self._back, self._at = back, now.time + back
+        past = None if back == 0.0 else self._picture(self._at)
+        self._page.draw(past or now, live=now)
+
+    def _picture(self, time: float) -> PageState:
+        """Return the picture of a time [s], or the nearest that is left."""
+        index = bisect_left(self._pictures, time, key=attrgetter("time"))
+        return self._pictures[min(index, len(self._pictures) - 1)]
+
 
 HEARD = {
     "gripper/joint_states": JointState,
@@ -184,11 +242,7 @@ class ViewerNode(GuardedNode):
         )
         self._diagnostics = Diagnostics(self, self._reader.health)
         self._rate = config.rate
-        self._timer = self.create_timer(
-            1.0 / config.rate,
-            self._draw,
-            clock=Clock(clock_type=ClockType.STEADY_TIME),
-        )
+        self._timer = steady_timer(self, 1.0 / config.rate, self._draw)
         if config.commands and config.robot_commands:
             self._offer(simulated=False)
         self._page.server.on_client_connect(lambda client: self.get_logger().info(VISITED))

@@ -57,11 +57,7 @@ class SurroundingsControls:
     """Sliders for friction, stiffness and the height of an obstacle."""
 
     def __init__(
-        self,
-        server: Canvas,
-        commands: ObjectCommands,
-        obstacles: Sequence[str],
-        order: float,
+        self, server: Canvas, commands: ObjectCommands, obstacles: Sequence[str], order: float
     ) -> None:
         """Add them to the page.
 

@@ -15,9 +15,9 @@ from viser import uplot
 
 from contact_aware_control.estimation.config import ParticleConfig
 from contact_core.model.drawing import Canvas, ForceArrows, silence
+from contact_stack.viewer.controls import Permissions, TokenPrompt, UserControls
 from contact_stack.viewer.drawing import FrictionCones, UrdfScene, light
 from contact_stack.viewer.objects import PLACE_COLOR
-from contact_stack.viewer.permissions import Permissions, TokenPrompt, UserControls
 from contact_stack.viewer.plots import Quantities, RollingPlot, TimelinePlot
 from contact_stack.viewer.scene_model import SceneModel
 from contact_stack.viewer.serving import TITLE, served_our_way

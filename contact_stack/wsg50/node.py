@@ -13,14 +13,7 @@ from contact_core.base.errors import ConfigError
 from contact_core.robot.gripper import GripperCommand
 from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.entry_point import freeze_garbage_collector, run
-from contact_ros.gripper import (
-    REACHED,
-    Ending,
-    GripperMotion,
-    OlderGripperServer,
-    ParallelGripperServer,
-    gripper_state,
-)
+from contact_ros.gripper import REACHED, Ending, GripperMotion, gripper_servers, gripper_state
 from contact_ros.guarded_node import GuardedNode, waking_future
 from contact_ros.identity import RobotNodeConfig, announce_robot
 from contact_ros.loop import ErrorRelay, FixedRateLoop
@@ -28,9 +21,14 @@ from contact_ros.parameters import read
 from contact_ros.qos import signal_publisher
 from contact_ros.stamps import to_time
 from contact_stack.wsg50 import gcl
-from contact_stack.wsg50.device import CommandOutcome, GripperReading, GripperStatus, Wsg50
+from contact_stack.wsg50.device import (
+    CommandOutcome,
+    GripperConnection,
+    GripperReading,
+    GripperStatus,
+    Wsg50,
+)
 from contact_stack.wsg50.gcl import GripState
-from contact_stack.wsg50.link import GripperConnection
 
 NAME = "wsg50"
 
@@ -103,10 +101,7 @@ class Wsg50Node(GuardedNode):
             self._judge,
             self._device.refusal,
         )
-        self._servers = [
-            server(self, self._motion, self._joint, config.effort, self._now)
-            for server in (ParallelGripperServer, OlderGripperServer)
-        ]
+        self._servers = gripper_servers(self, self._motion, self._joint, config.effort, self._now)
         self.create_service(Trigger, f"{NAME}/home", self._home)
         self.create_service(Trigger, f"{NAME}/acknowledge", self._acknowledge)
         self._diagnostics = Diagnostics(self, self._health, f"{NAME} {self._address}")

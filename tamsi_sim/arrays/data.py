@@ -1,13 +1,13 @@
 """The arrays of a simulation, in small selections: what kernels read (Model) and write (Work).
 
-Sizes: nv velocities (degrees of freedom), nt trees, nc contact points, nl loop closures; for all
-others see
+Sizes: nv velocities (degrees of freedom), nt trees, nc contact points, nl loop closures, nu columns
+of the widest closure, ne entries of Newton's matrix, ni of its iterations; for all others see
 :mod:`contact_core.multibody.rigid_body.arrays` and :mod:`contact_core.multibody.collision.arrays`.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -64,14 +64,14 @@ class Drives(NamedTuple):
         feedforward: (nv) effort that it adds to that of the controller [Nm or N].
     """
 
-    applied: np.ndarray
-    stiffness: np.ndarray
-    damping: np.ndarray
-    damping_ratio: np.ndarray
-    effort_limit: np.ndarray
-    target: np.ndarray
-    target_rate: np.ndarray
-    feedforward: np.ndarray
+    applied: Annotated[np.ndarray, float, "nv"]
+    stiffness: Annotated[np.ndarray, float, "nv"]
+    damping: Annotated[np.ndarray, float, "nv"]
+    damping_ratio: Annotated[np.ndarray, float, "nv"]
+    effort_limit: Annotated[np.ndarray, float, "nv"]
+    target: Annotated[np.ndarray, float, "nv"]
+    target_rate: Annotated[np.ndarray, float, "nv"]
+    feedforward: Annotated[np.ndarray, float, "nv"]
 
 
 class ContactForces(NamedTuple):
@@ -86,12 +86,12 @@ class ContactForces(NamedTuple):
         mean_force: (nc, 3) mean over the last step [N].
     """
 
-    elastic: np.ndarray
-    velocity: np.ndarray
-    update: np.ndarray
-    force: np.ndarray
-    gradient: np.ndarray
-    mean_force: np.ndarray
+    elastic: Annotated[np.ndarray, float, "nc"]
+    velocity: Annotated[np.ndarray, float, "nc", 3]
+    update: Annotated[np.ndarray, float, "nc", 3]
+    force: Annotated[np.ndarray, float, "nc", 3]
+    gradient: Annotated[np.ndarray, float, "nc", 3, 3]
+    mean_force: Annotated[np.ndarray, float, "nc", 3]
 
 
 class ContactMoments(NamedTuple):
@@ -105,11 +105,11 @@ class ContactMoments(NamedTuple):
         mean_moment: (nr, 3) mean over the last step [Nm].
     """
 
-    coefficient: np.ndarray
-    moment: np.ndarray
-    gradient: np.ndarray
-    coupling: np.ndarray
-    mean_moment: np.ndarray
+    coefficient: Annotated[np.ndarray, float, "nr", 2]
+    moment: Annotated[np.ndarray, float, "nr", 3]
+    gradient: Annotated[np.ndarray, float, "nr", 3, 3]
+    coupling: Annotated[np.ndarray, float, "nr", 3]
+    mean_moment: Annotated[np.ndarray, float, "nr", 3]
 
 
 class JointForces(NamedTuple):
@@ -127,14 +127,14 @@ class JointForces(NamedTuple):
         bent: (nv) the same at the start of the sub-step.
     """
 
-    force: np.ndarray
-    gradient: np.ndarray
-    piece: np.ndarray
-    shift: np.ndarray
-    damping: np.ndarray
-    friction: np.ndarray
-    deflection: np.ndarray
-    bent: np.ndarray
+    force: Annotated[np.ndarray, float, "nv"]
+    gradient: Annotated[np.ndarray, float, "nv"]
+    piece: Annotated[np.ndarray, int, "nv"]
+    shift: Annotated[np.ndarray, float, "nv"]
+    damping: Annotated[np.ndarray, float, "nv"]
+    friction: Annotated[np.ndarray, float, "nv"]
+    deflection: Annotated[np.ndarray, float, "nv"]
+    bent: Annotated[np.ndarray, float, "nv"]
 
 
 class Closures(NamedTuple):
@@ -151,13 +151,13 @@ class Closures(NamedTuple):
         dissipation: (nl) the springs' damping as a multiple of their stiffness [s].
     """
 
-    body: np.ndarray
-    tree: np.ndarray
-    first: np.ndarray
-    position: np.ndarray
-    rotation: np.ndarray
-    stiffness: np.ndarray
-    dissipation: np.ndarray
+    body: Annotated[np.ndarray, int, "nl", 2]
+    tree: Annotated[np.ndarray, int, "nl", 2]
+    first: Annotated[np.ndarray, int, "nt + 1"]
+    position: Annotated[np.ndarray, float, "nl", 2, 3]
+    rotation: Annotated[np.ndarray, float, "nl", 2, 3, 3]
+    stiffness: Annotated[np.ndarray, float, "nl", 2]
+    dissipation: Annotated[np.ndarray, float, "nl"]
 
 
 class ClosureForces(NamedTuple):
@@ -170,19 +170,19 @@ class ClosureForces(NamedTuple):
             vector [rad].
         stretch: (nl, 6) the gap at the start of the sub-step.
         mean_force: (nl, 6) force [N] and moment [Nm] on A, mean over the last step.
-        entry: (nl, 6, n) velocity of A relative to B per unit of a degree of freedom.
-        dof: (nl, n) degrees of freedom of these columns.
+        entry: (nl, 6, nu) velocity of A relative to B per unit of a degree of freedom.
+        dof: (nl, nu) degrees of freedom of these columns.
         columns: (nl) how many there are.
     """
 
-    position: np.ndarray
-    rotation: np.ndarray
-    gap: np.ndarray
-    stretch: np.ndarray
-    mean_force: np.ndarray
-    entry: np.ndarray
-    dof: np.ndarray
-    columns: np.ndarray
+    position: Annotated[np.ndarray, float, "nl", 2, 3]
+    rotation: Annotated[np.ndarray, float, "nl", 2, 3, 3]
+    gap: Annotated[np.ndarray, float, "nl", 6]
+    stretch: Annotated[np.ndarray, float, "nl", 6]
+    mean_force: Annotated[np.ndarray, float, "nl", 6]
+    entry: Annotated[np.ndarray, float, "nl", 6, "nu"]
+    dof: Annotated[np.ndarray, int, "nl", "nu"]
+    columns: Annotated[np.ndarray, int, "nl"]
 
 
 class Islands(NamedTuple):
@@ -205,20 +205,20 @@ class Islands(NamedTuple):
         jacobian_row: (nc, n) rows of the Jacobians' columns.
     """
 
-    edge_trees: np.ndarray
-    link_first: np.ndarray
-    link_tree: np.ndarray
-    of_tree: np.ndarray
-    queue: np.ndarray
-    first_row: np.ndarray
-    first_contact: np.ndarray
-    contact: np.ndarray
-    order: np.ndarray
-    place: np.ndarray
-    row_end: np.ndarray
-    row_start: np.ndarray
-    entries: np.ndarray
-    jacobian_row: np.ndarray
+    edge_trees: Annotated[np.ndarray, int, "nc + nl", 2]
+    link_first: Annotated[np.ndarray, int, "nt + 1"]
+    link_tree: Annotated[np.ndarray, int, "2 nc + 2 nl"]
+    of_tree: Annotated[np.ndarray, int, "nt"]
+    queue: Annotated[np.ndarray, int, "nt"]
+    first_row: Annotated[np.ndarray, int, "nt + 1"]
+    first_contact: Annotated[np.ndarray, int, "nt + 1"]
+    contact: Annotated[np.ndarray, int, "nc"]
+    order: Annotated[np.ndarray, int, "nv"]
+    place: Annotated[np.ndarray, int, "nv"]
+    row_end: Annotated[np.ndarray, int, "nv"]
+    row_start: Annotated[np.ndarray, int, "nv"]
+    entries: Annotated[np.ndarray, int, 1]
+    jacobian_row: Annotated[np.ndarray, np.uint64, "nc", "n"]
 
 
 class Newton(NamedTuple):
@@ -228,19 +228,19 @@ class Newton(NamedTuple):
         v: (nv) its iterate.
         duration: (1) h of the (sub-)step that is to be solved [s].
         momentum: (nv) p* = M v0 + h tau.
-        system: Its matrix within the envelope, row behind row, see Islands.row_start.
+        system: (ne) its matrix within the envelope, row behind row, see Islands.row_start.
         right_side: (nv) minus the residual, then the update, by rows.
         update: (nv) the update by degrees of freedom.
-        residuals: norms of the residual in the iterations of the last island [Nms or Ns].
+        residuals: (ni + 1) norms of the residual in the iterations of the last island [Nms or Ns].
     """
 
-    v: np.ndarray
-    duration: np.ndarray
-    momentum: np.ndarray
-    system: np.ndarray
-    right_side: np.ndarray
-    update: np.ndarray
-    residuals: np.ndarray
+    v: Annotated[np.ndarray, float, "nv"]
+    duration: Annotated[np.ndarray, float, 1]
+    momentum: Annotated[np.ndarray, float, "nv"]
+    system: Annotated[np.ndarray, float, "ne"]
+    right_side: Annotated[np.ndarray, float, "nv"]
+    update: Annotated[np.ndarray, float, "nv"]
+    residuals: Annotated[np.ndarray, float, "ni + 1"]
 
 
 class EnergyWatch(NamedTuple):
@@ -252,9 +252,9 @@ class EnergyWatch(NamedTuple):
         ledger: (6) sums since then [J].
     """
 
-    q: np.ndarray
-    v: np.ndarray
-    ledger: np.ndarray
+    q: Annotated[np.ndarray, float, "nq"]
+    v: Annotated[np.ndarray, float, "nv"]
+    ledger: Annotated[np.ndarray, float, LEDGER]
 
 
 class Model(NamedTuple):
@@ -300,9 +300,9 @@ class Work(NamedTuple):
 
     state: State
     drives: Drives
-    contact_impulse: np.ndarray
-    drift: np.ndarray
-    counters: np.ndarray
+    contact_impulse: Annotated[np.ndarray, float, "nv"]
+    drift: Annotated[np.ndarray, float, "nv"]
+    counters: Annotated[np.ndarray, int, COUNTERS]
     kinematics: Kinematics
     dynamics: BodyDynamics
     poses: ShapePoses

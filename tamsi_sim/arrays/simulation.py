@@ -12,7 +12,7 @@ Numba compiles what a function calls once more with each of its callers, over al
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numba import typeof, types
@@ -22,40 +22,7 @@ from numba.experimental import structref
 from numba.extending import intrinsic, lower_getattr_generic
 
 from contact_core.base.kernel import Function, inlined_kernel, inner_kernel, kernel
-from contact_core.multibody.collision.arrays import (
-    Contacts,
-    Geometry,
-    Hulls,
-    Pairs,
-    Rules,
-    Scratch,
-    ShapePoses,
-    SweptHulls,
-)
-from contact_core.multibody.collision.convex_mesh import Meshes
-from contact_core.multibody.rigid_body.arrays import (
-    Bodies,
-    BodyDynamics,
-    Inertias,
-    Jacobian,
-    Joints,
-    Kinematics,
-    State,
-    Trees,
-)
-from tamsi_sim.arrays.data import (
-    ClosureForces,
-    Closures,
-    ContactForces,
-    ContactMoments,
-    Drives,
-    EnergyWatch,
-    Islands,
-    JointForces,
-    Model,
-    Newton,
-    Work,
-)
+from tamsi_sim.arrays.data import Model, Work
 from tamsi_sim.arrays.settings import SchemeSettings
 
 
@@ -64,46 +31,27 @@ class _SimulationType(types.StructRef):
     """Numba type of :class:`Simulation`."""
 
 
-class Simulation(structref.StructRefProxy):
+if TYPE_CHECKING:
+
+    class _Fields(Model, Work):  # type: ignore[misc]
+        """What a simulation has by the names of its parts: the selections of both."""
+
+        phases: np.ndarray
+        settings: SchemeSettings
+
+else:
+    _Fields = structref.StructRefProxy
+
+
+class Simulation(_Fields):
     """Model, workspace and settings behind one pointer; the arrays stay shared with Python.
+
+    Its other attributes are the selections of :class:`Model` and :class:`Work`, by their names.
 
     Attributes:
         phases: Addresses of the compiled phases.
         settings: The scalars of the scheme.
     """
-
-    phases: np.ndarray
-    settings: SchemeSettings
-    bodies: Bodies
-    inertias: Inertias
-    joints: Joints
-    trees: Trees
-    geometry: Geometry
-    hulls: Hulls
-    meshes: Meshes
-    rules: Rules
-    closures: Closures
-    state: State
-    drives: Drives
-    contact_impulse: np.ndarray
-    drift: np.ndarray
-    counters: np.ndarray
-    kinematics: Kinematics
-    dynamics: BodyDynamics
-    poses: ShapePoses
-    sweep: SweptHulls
-    pairs: Pairs
-    contacts: Contacts
-    scratch: Scratch
-    jacobian: Jacobian
-    angular: Jacobian
-    islands: Islands
-    contact_forces: ContactForces
-    contact_moments: ContactMoments
-    joint_forces: JointForces
-    closure_forces: ClosureForces
-    newton: Newton
-    energy: EnergyWatch
 
 
 structref.define_proxy(
@@ -128,41 +76,8 @@ def _borrow(context: Any, builder: Any, handle: Any, value: Any, name: str) -> A
 
 
 @kernel
-def _bundle(phases: np.ndarray, settings: SchemeSettings, model: Model, work: Work) -> Simulation:
-    return Simulation(
-        phases,
-        settings,
-        model.bodies,
-        model.inertias,
-        model.joints,
-        model.trees,
-        model.geometry,
-        model.hulls,
-        model.meshes,
-        model.rules,
-        model.closures,
-        work.state,
-        work.drives,
-        work.contact_impulse,
-        work.drift,
-        work.counters,
-        work.kinematics,
-        work.dynamics,
-        work.poses,
-        work.sweep,
-        work.pairs,
-        work.contacts,
-        work.scratch,
-        work.jacobian,
-        work.angular,
-        work.islands,
-        work.contact_forces,
-        work.contact_moments,
-        work.joint_forces,
-        work.closure_forces,
-        work.newton,
-        work.energy,
-    )
+def _bundle(fields: tuple[Any, ...]) -> Simulation:
+    return Simulation(*fields)
 
 
 COLLIDE, EVALUATE, SOLVE, STEP = 0, 1, 2, 3
@@ -180,7 +95,7 @@ def make_simulation(model: Model, work: Work, settings: SchemeSettings) -> Simul
         work: The workspace.
         settings: The settings.
     """
-    simulation = _bundle(_addresses, settings, model, work)
+    simulation = _bundle((_addresses, settings, *model, *work))
     for number, compiled in _kernels.items():
         if _addresses[number] == 0:
             _addresses[number] = _address(compiled, typeof(simulation))

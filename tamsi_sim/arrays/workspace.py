@@ -7,32 +7,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+import pinocchio as pin
 
-from contact_core.multibody.collision.arrays import (
-    MAX_CORNERS,
-    Contacts,
-    Pairs,
-    Scratch,
-    ShapePoses,
-    SweptHulls,
-    allocate_polytope,
-)
-from contact_core.multibody.rigid_body.arrays import BodyDynamics, Jacobian, Kinematics, State
 from contact_core.multibody.rigid_body.joints import BALL, FREE, columns_of
-from tamsi_sim.arrays.data import (
-    COUNTERS,
-    LEDGER,
-    ClosureForces,
-    ContactForces,
-    ContactMoments,
-    Drives,
-    EnergyWatch,
-    Islands,
-    JointForces,
-    Model,
-    Newton,
-    Work,
-)
+from contact_core.multibody.selection import allocate
+from tamsi_sim.arrays.data import Model, Work
 
 
 class Room(NamedTuple):
@@ -117,135 +96,39 @@ def make_work(model: Model, nq: int, room: Room, max_iterations: int) -> Work:
     Returns:
         A workspace of zeros; free bodies and ball joints have a unit quaternion.
     """
-    nb, nm = len(model.bodies.parent), len(model.bodies.column_dof)
-    nv, ns, nh = len(model.joints.q), len(model.geometry.kind), len(model.hulls.body)
-    zeros, close = np.zeros, room.close
-    nt, nc, nl = len(model.trees.first_dof) - 1, room.contacts, len(model.closures.body)
-    width = _contact_width(model)
-    wide = int(_chain_lengths(model)[model.closures.body].sum(axis=1, initial=0).max(initial=1))
+    nv, nt, nl = len(model.joints.q), len(model.trees.first_dof) - 1, len(model.closures.body)
+    nh, nc = len(model.hulls.body), room.contacts
+    chains = _chain_lengths(model)[model.closures.body].sum(axis=1, initial=0)
     moments = model.rules.torsional.any() or model.rules.rolling.any()
-    nr = nc if moments else 0
-    # Unsigned: innermost loops would spend time on indices that count from the end.
-    dofs, columns = zeros((nc, width), dtype=np.uint64), _indices(nc)
-    work = Work(
-        state=State(zeros(nq), zeros(nv)),
-        drives=Drives(*(zeros(nv) for _ in Drives._fields)),
-        contact_impulse=zeros(nv),
-        drift=zeros(nv),
-        counters=_indices(COUNTERS),
-        kinematics=Kinematics(
-            rotation=zeros((nb, 3, 3)),
-            position=zeros((nb, 3)),
-            motion=zeros((nm, 6)),
-            velocity=zeros((nb, 6)),
-            acceleration=zeros((nb, 6)),
-        ),
-        dynamics=BodyDynamics(
-            mass_matrix=zeros((nv, int(np.diff(model.trees.first_dof).max(initial=0)))),
-            bias=zeros(nv),
-            force=zeros((nb, 6)),
-            composite_mass=zeros(nb),
-            composite_moment=zeros((nb, 3)),
-            composite_inertia=zeros((nb, 3, 3)),
-            momentum=zeros(6),
-        ),
-        poses=ShapePoses(zeros((ns, 3, 3)), zeros((ns, 3)), zeros((nh, 3))),
-        sweep=SweptHulls(
-            number=_indices(1),
-            order=np.arange(nh),
-            ends=zeros((nh, 2)),
-            close=_indices(close, 2),
-            first=_indices(nh + 1),
-            partner=_indices(close),
-        ),
-        pairs=Pairs(
-            number=_indices(1),
-            shapes=_indices(nc + 1, 2),
-            rule=_indices(nc + 1),
-            stiffness=zeros(nc + 1),
-            dissipation=zeros(nc + 1),
-            friction=zeros(nc + 1),
-            torsional=zeros(nc + 1),
-            rolling=zeros(nc + 1),
-        ),
-        contacts=Contacts(
-            number=_indices(1),
-            pair=_indices(nc),
-            depth=zeros(nc),
-            point=zeros((nc, 3)),
-            frame=zeros((nc, 3, 3)),
-            stiffness=zeros(nc),
-        ),
-        scratch=Scratch(
-            clip=zeros((3, MAX_CORNERS, 3)),
-            polytope=allocate_polytope(),
-        ),
-        jacobian=Jacobian(zeros((nc, 3, width)), dofs, columns),
-        angular=Jacobian(zeros((nr, 3, width)), dofs, columns),
-        islands=Islands(
-            edge_trees=_indices(nc + nl, 2),
-            link_first=_indices(nt + 1),
-            link_tree=_indices(2 * nc + 2 * nl),
-            of_tree=_indices(nt),
-            queue=_indices(nt),
-            first_row=_indices(nt + 1),
-            first_contact=_indices(nt + 1),
-            contact=_indices(nc),
-            order=_indices(nv),
-            place=_indices(nv),
-            row_end=_indices(nv),
-            row_start=_indices(nv),
-            entries=_indices(1),
-            jacobian_row=zeros((nc, width), dtype=np.uint64),
-        ),
-        contact_forces=ContactForces(
-            elastic=zeros(nc),
-            velocity=zeros((nc, 3)),
-            update=zeros((nc, 3)),
-            force=zeros((nc, 3)),
-            gradient=zeros((nc, 3, 3)),
-            mean_force=zeros((nc, 3)),
-        ),
-        contact_moments=ContactMoments(
-            coefficient=zeros((nr, 2)),
-            moment=zeros((nr, 3)),
-            gradient=zeros((nr, 3, 3)),
-            coupling=zeros((nr, 3)),
-            mean_moment=zeros((nr, 3)),
-        ),
-        joint_forces=JointForces(
-            force=zeros(nv),
-            gradient=zeros(nv),
-            piece=_indices(nv),
-            shift=zeros(nv),
-            damping=zeros(nv),
-            friction=zeros(nv),
-            deflection=zeros(nv),
-            bent=zeros(nv),
-        ),
-        closure_forces=ClosureForces(
-            position=zeros((nl, 2, 3)),
-            rotation=zeros((nl, 2, 3, 3)),
-            gap=zeros((nl, 6)),
-            stretch=zeros((nl, 6)),
-            mean_force=zeros((nl, 6)),
-            entry=zeros((nl, 6, wide)),
-            dof=_indices(nl, wide),
-            columns=_indices(nl),
-        ),
-        newton=Newton(
-            v=zeros(nv),
-            duration=zeros(1),
-            momentum=zeros(nv),
-            system=zeros(room.entries),
-            right_side=zeros(nv),
-            update=zeros(nv),
-            residuals=zeros(max_iterations + 1),
-        ),
-        # No state is equal to NaN: the first step starts the ledger.
-        energy=EnergyWatch(np.full(nq, np.nan), np.full(nv, np.nan), zeros(LEDGER)),
-    )
+    sizes = {
+        "nb": len(model.bodies.parent),
+        "nm": len(model.bodies.column_dof),
+        "nq": nq,
+        "nv": nv,
+        "nt": nt,
+        "nt + 1": nt + 1,
+        "nw": int(np.diff(model.trees.first_dof).max(initial=0)),
+        "ns": len(model.geometry.kind),
+        "np": nc + 1,
+        "nh": nh,
+        "nh + 1": nh + 1,
+        "nk": room.close,
+        "nc": nc,
+        "nr": nc if moments else 0,
+        "n": _contact_width(model),
+        "nl": nl,
+        "nu": int(chains.max(initial=1)),
+        "nc + nl": nc + nl,
+        "2 nc + 2 nl": 2 * nc + 2 * nl,
+        "ne": room.entries,
+        "ni + 1": max_iterations + 1,
+    }
+    work = allocate(Work, sizes)
+    angular = np.zeros((sizes["nr"], *work.jacobian.entry.shape[1:]))
+    work = work._replace(angular=work.jacobian._replace(entry=angular))
+    work.sweep.order[:] = np.arange(nh)
     work.drives.effort_limit[:] = np.inf
+    work.energy.q[:] = work.energy.v[:] = np.nan
     for kind, scalar in ((FREE, 6), (BALL, 3)):
         for body in np.flatnonzero(model.bodies.joint_type == kind):
             work.state.q[model.bodies.q_index[body] + scalar] = 1.0
@@ -277,8 +160,16 @@ def dense_mass_matrix(model: Model, work: Work) -> np.ndarray:
     return matrix
 
 
-def _indices(*shape: int) -> np.ndarray:
-    return np.zeros(shape, dtype=np.int64)
+def body_pose(work: Work, body: int) -> pin.SE3:
+    """Return where a body is in the world, after an evaluation.
+
+    Args:
+        work: The workspace.
+        body: Number of the body; -1 for the world itself.
+    """
+    if body < 0:
+        return pin.SE3.Identity()
+    return pin.SE3(work.kinematics.rotation[body], work.kinematics.position[body])
 
 
 def _chain_lengths(model: Model) -> np.ndarray:

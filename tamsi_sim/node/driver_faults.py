@@ -12,8 +12,7 @@ from rclpy.node import Node
 from std_srvs.srv import SetBool, Trigger
 
 from contact_core.base.config import parameter
-
-NANOSECONDS = 1_000_000_000
+from contact_ros.stamps import NANOSECONDS
 
 
 @dataclass(frozen=True)

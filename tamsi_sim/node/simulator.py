@@ -9,8 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from contact_stack_msgs.srv import Pause, Reset, Step
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.clock import Clock
-from rclpy.clock_type import ClockType
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.task import Future
 from rosgraph_msgs.msg import Clock as ClockMessage
@@ -32,12 +30,7 @@ from contact_ros.driver_profile import (
     driver_profile,
 )
 from contact_ros.entry_point import freeze_garbage_collector, run
-from contact_ros.gripper import (
-    GripperMotion,
-    OlderGripperServer,
-    ParallelGripperServer,
-    gripper_state,
-)
+from contact_ros.gripper import GripperMotion, gripper_servers, gripper_state
 from contact_ros.guarded_node import waking_future
 from contact_ros.identity import SIMULATED_TOPIC, announce_robot, announce_simulator
 from contact_ros.lifecycle import ManagedNode
@@ -48,7 +41,7 @@ from contact_ros.parameters import read
 from contact_ros.qos import signal_publisher
 from contact_ros.real_time import RealTimeConfig, enter_real_time
 from contact_ros.rivals import SolePublisher
-from contact_ros.stamps import NANOSECONDS, to_time
+from contact_ros.stamps import NANOSECONDS, steady_timer, to_time
 from contact_ros.validation import ending, ending_errors, numbers
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.node.driver_faults import (
@@ -215,17 +208,12 @@ class SimulatorNode(ManagedNode):
         self._gripper = GripperMotion(
             scene.robot.open_position, self._gripper_state(), Standstill(), self._gripper_refusal
         )
-        self._gripper_servers = [
-            server(
-                self,
-                self._gripper,
-                self._gripper_joint,
-                scene.config.robot.gripper.initial_effort,
-                lambda: self._stamp,
-            )
-            for server in (ParallelGripperServer, OlderGripperServer)
+        effort = scene.config.robot.gripper.initial_effort
+        self._gripper_servers = (
+            gripper_servers(self, self._gripper, self._gripper_joint, effort, lambda: self._stamp)
             if self._gripper_joint
-        ]
+            else []
+        )
         self.create_service(Pause, f"{NAME}/pause", self._pause)
         # A second request is refused while the ticks of the first are made: it does not wait.
         self.create_service(
@@ -238,12 +226,7 @@ class SimulatorNode(ManagedNode):
             "simulated",
         )
         freeze_garbage_collector()
-        self._pace_timer = self.create_timer(
-            MAX_WAIT,
-            self._go_on_when_due,
-            clock=Clock(clock_type=ClockType.STEADY_TIME),
-            autostart=False,
-        )
+        self._pace_timer = steady_timer(self, MAX_WAIT, self._go_on_when_due, autostart=False)
         self._barrier: Barrier | None = None
         self._loop: FixedRateLoop | None = None
         self.start(active=config.autostart)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pinocchio as pin
 from builtin_interfaces.msg import Time
 from contact_stack_msgs.msg import Contact, ContactArray
-from geometry_msgs.msg import Transform, TransformStamped
+from geometry_msgs.msg import Transform
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
 from contact_core.robot.scene import Scene
-from contact_ros.geometry import to_point, to_quaternion, to_transform, to_vector
+from contact_ros.geometry import to_frame, to_point, to_quaternion, to_transform, to_vector
 from contact_ros.qos import signal_publisher
 from contact_ros.stamps import to_time
 from tamsi_sim.robot.camera import Camera
@@ -100,13 +100,12 @@ class CameraTopic:
             return {name: truth.pose_of(name) for name in self._names}
 
         for picture in self._camera.see(stamp, look):
-            message = TFMessage()
-            for name, pose in picture.poses.items():
-                frame = TransformStamped(child_frame_id=name, transform=to_transform(pose))
-                frame.header.stamp = to_time(picture.stamp)
-                frame.header.frame_id = self._frame
-                message.transforms.append(frame)
-            self._pictures.publish(message)
+            time = to_time(picture.stamp)
+            frames = [
+                to_frame(name, to_transform(pose), self._frame, time)
+                for name, pose in picture.poses.items()
+            ]
+            self._pictures.publish(TFMessage(transforms=frames))
 
 
 def true_joint_states(truth: Truth, stamp: Time) -> JointState:
@@ -120,9 +119,7 @@ def true_joint_states(truth: Truth, stamp: Time) -> JointState:
         The message.
     """
     message = JointState(
-        name=list(truth.joint_names),
-        position=truth.joint_position,
-        velocity=truth.joint_velocity,
+        name=list(truth.joint_names), position=truth.joint_position, velocity=truth.joint_velocity
     )
     message.header.stamp = stamp
     return message
@@ -158,18 +155,12 @@ def true_objects(truth: Truth, frame: str, stamp: Time) -> TFMessage:
     Returns:
         The message; the child frames are the names of the objects.
     """
-    message = TFMessage()
+    frames = []
     for item in truth.objects:
-        frame_of_object = TransformStamped(
-            child_frame_id=item.name,
-            transform=Transform(
-                translation=to_vector(item.position), rotation=to_quaternion(item.quaternion)
-            ),
-        )
-        frame_of_object.header.stamp = stamp
-        frame_of_object.header.frame_id = frame
-        message.transforms.append(frame_of_object)
-    return message
+        position, turn = to_vector(item.position), to_quaternion(item.quaternion)
+        place = Transform(translation=position, rotation=turn)
+        frames.append(to_frame(item.name, place, frame, stamp))
+    return TFMessage(transforms=frames)
 
 
 def _contact(index: int, contact: TrueContact) -> Contact:

@@ -11,11 +11,10 @@ from contact_core.robot.gripper import GripperCommand
 from contact_core.robot.scene import ROBOT, Scene
 from contact_core.robot.scene_config import AXES
 from tamsi_sim.arrays.status import StepStatus
-from tamsi_sim.robot.arm_errors import ArmErrors
+from tamsi_sim.robot.arm_errors import ArmErrors, JointTorqueSensor, external_torque_channel
 from tamsi_sim.robot.cartesian_impedance import CartesianImpedance
 from tamsi_sim.robot.physics import Physics, build_physics
 from tamsi_sim.robot.report import DriverReport, TrueContact, TrueObject, Truth
-from tamsi_sim.robot.sensors import JointTorqueSensor, external_torque_channel
 from tamsi_sim.robot.surroundings import Surroundings
 
 
@@ -282,18 +281,13 @@ class Plant:
 
     def _object(self, name: str) -> TrueObject:
         engine = self.engine
-        if name not in self.engine.built.free_bodies:
-            pose = pin.SE3ToXYZQUAT(self.scene.object_placement(name))
+        if name in engine.built.free_bodies:
+            q, v = engine.built.free_bodies[name]
+            pose, twist = engine.q[q : q + 7].copy(), engine.v[v : v + 6].copy()
+        else:
+            pose, twist = pin.SE3ToXYZQUAT(self.scene.object_placement(name)), np.zeros(6)
             pose[2] += self.surroundings.height(name)
-            return TrueObject(name, pose[:3], pose[3:], np.zeros(3), np.zeros(3))
-        q, v = self.engine.built.free_bodies[name]
-        return TrueObject(
-            name=name,
-            position=engine.q[q : q + 3].copy(),
-            quaternion=engine.q[q + 3 : q + 7].copy(),
-            velocity=engine.v[v : v + 3].copy(),
-            angular_velocity=engine.v[v + 3 : v + 6].copy(),
-        )
+        return TrueObject(name, pose[:3], pose[3:], twist[:3], twist[3:])
 
 
 def cartesian_impedance(scene: Scene) -> CartesianImpedance:

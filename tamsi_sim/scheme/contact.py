@@ -11,6 +11,7 @@ from contact_core.multibody.collision.arrays import NORMAL, Contacts, Pairs
 from contact_core.multibody.rigid_body.arrays import Jacobian
 from tamsi_sim.arrays.data import ContactForces
 from tamsi_sim.arrays.settings import FrictionLaw, SchemeSettings
+from tamsi_sim.arrays.simulation import Simulation
 
 QUADRATIC = int(FrictionLaw.QUADRATIC)
 
@@ -74,28 +75,17 @@ def friction_coefficient(
 
 
 @inner_kernel
-def update_contact_forces(
-    pairs: Pairs,
-    contacts: Contacts,
-    jacobian: Jacobian,
-    settings: SchemeSettings,
-    forces: ContactForces,
-    v: np.ndarray,
-    count: int,
-    h: float,
-) -> None:
+def update_contact_forces(simulation: Simulation, count: int, h: float) -> None:
     """Compute velocity, force and minus the force's derivative at every contact.
 
     Args:
-        pairs: Parameters of the pairs.
-        contacts: The contacts.
-        jacobian: Their Jacobians.
-        settings: The settings.
-        forces: Reads elastic; writes velocity, force and gradient.
-        v: (nv) velocity at the end of the (sub-)step.
+        simulation: Read at the iterate of its solve; writes velocity, force and gradient of its
+            contact forces.
         count: Number of contact points.
         h: Length of the (sub-)step [s].
     """
+    pairs, contacts, settings = simulation.pairs, simulation.contacts, simulation.settings
+    jacobian, forces, v = simulation.jacobian, simulation.contact_forces, simulation.newton.v
     for c in range(count):
         project(jacobian, c, v, forces.velocity)
         update_contact_force(pairs, contacts, settings, forces, c, h)

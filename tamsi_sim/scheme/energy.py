@@ -11,24 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from contact_core.base.kernel import inlined_kernel, inner_kernel
-from contact_core.multibody.collision.arrays import Contacts
-from contact_core.multibody.rigid_body.arrays import (
-    BodyDynamics,
-    Inertias,
-    Kinematics,
-    State,
-    Trees,
-)
-from tamsi_sim.arrays.data import (
-    DIVERGED,
-    HEIGHT,
-    LOWEST,
-    SCALE,
-    START,
-    WORK,
-    Closures,
-    EnergyWatch,
-)
+from contact_core.multibody.rigid_body.arrays import Inertias, Kinematics, Trees
+from tamsi_sim.arrays.data import DIVERGED, HEIGHT, LOWEST, SCALE, START, STEPS, WORK
+from tamsi_sim.arrays.simulation import Simulation
 from tamsi_sim.scheme.closures import closure_energy
 
 FACTOR = 10.0
@@ -40,48 +25,28 @@ EVERY = 8
 
 
 @inner_kernel
-def runs_away(
-    state: State,
-    inertias: Inertias,
-    trees: Trees,
-    kinematics: Kinematics,
-    dynamics: BodyDynamics,
-    contacts: Contacts,
-    closures: Closures,
-    gap: np.ndarray,
-    watch: EnergyWatch,
-    count: int,
-    number: int,
-) -> bool:
+def runs_away(simulation: Simulation, count: int) -> bool:
     """Compare the energy at the start of a step with what there can be, every few steps.
 
     Args:
-        state: Positions and velocities.
-        inertias: Masses and weights.
-        trees: The trees.
-        kinematics: Where bodies are.
-        dynamics: The mass matrix.
-        contacts: The contacts.
-        closures: The loop closures.
-        gap: (nl, 6) theirs, see ClosureForces.
-        watch: Its ledger moves.
+        simulation: The ledger of its energy moves.
         count: Number of contact points.
-        number: Of the step.
 
     Returns:
         Whether FACTOR times as much has come from nowhere since the state was last set.
     """
-    ledger = watch.ledger
+    state, watch, inertias = simulation.state, simulation.energy, simulation.inertias
+    ledger, contacts = watch.ledger, simulation.contacts
     anew = not (_same(state.q, watch.q) and _same(state.v, watch.v))
-    if not anew and number % EVERY:
+    if not anew and simulation.counters[STEPS] % EVERY:
         return ledger[DIVERGED] > 0.0
     potential, weight = 0.0, 0.0
     for body in range(inertias.mass.shape[0]):
         weight += inertias.mass[body]
-        potential -= inertias.mass[body] * _height(inertias, kinematics, body)
-    kinetic = _kinetic(trees, dynamics.mass_matrix, state.v)
+        potential -= inertias.mass[body] * _height(inertias, simulation.kinematics, body)
+    kinetic = _kinetic(simulation.trees, simulation.dynamics.mass_matrix, state.v)
     if anew:
-        elastic = closure_energy(closures.stiffness, gap)
+        elastic = closure_energy(simulation.closures.stiffness, simulation.closure_forces.gap)
         for c in range(count):
             elastic += 0.5 * contacts.stiffness[c] * contacts.depth[c] * contacts.depth[c]
         ledger[START] = kinetic + potential + elastic
@@ -97,19 +62,15 @@ def runs_away(
 
 
 @inlined_kernel
-def enter_work(
-    state: State, applied: np.ndarray, joint_force: np.ndarray, watch: EnergyWatch, h: float
-) -> None:
+def enter_work(simulation: Simulation, h: float) -> None:
     """Enter the work of a step.
 
     Args:
-        state: After the step.
-        applied: (nv) applied force [Nm or N].
-        joint_force: (nv) of the joints' drives, friction and end stops [Nm or N].
-        watch: Its ledger and its copy of the state move.
+        simulation: After the step; the ledger of its energy and the copy of the state move.
         h: Length of the step [s].
     """
-    q, v = state.q, state.v
+    q, v, watch = simulation.state.q, simulation.state.v, simulation.energy
+    applied, joint_force = simulation.drives.applied, simulation.joint_forces.force
     for i in range(v.shape[0]):
         work = h * v[i] * (applied[i] + joint_force[i])
         watch.ledger[WORK] += work

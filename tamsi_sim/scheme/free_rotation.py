@@ -16,17 +16,10 @@ from __future__ import annotations
 import numpy as np
 
 from contact_core.base.kernel import inlined_kernel, inner_kernel
-from contact_core.multibody.collision.arrays import NORMAL, Contacts
-from contact_core.multibody.rigid_body.arrays import (
-    Bodies,
-    BodyDynamics,
-    Inertias,
-    Jacobian,
-    Kinematics,
-    Trees,
-)
+from contact_core.multibody.collision.arrays import NORMAL
 from contact_core.multibody.rigid_body.joints import FREE
 from contact_core.multibody.rigid_body.kinematics import cross
+from tamsi_sim.arrays.simulation import Simulation
 
 FREE_DOFS = 6
 MAX_ITERATIONS = 20
@@ -40,34 +33,19 @@ Vector = tuple[float, float, float]
 
 
 @inner_kernel
-def average_rotations(
-    bodies: Bodies,
-    inertias: Inertias,
-    trees: Trees,
-    armature: np.ndarray,
-    kinematics: Kinematics,
-    dynamics: BodyDynamics,
-    v: np.ndarray,
-    drift: np.ndarray,
-    h: float,
-) -> None:
+def average_rotations(simulation: Simulation) -> None:
     """Replace the bias of every free body by its mean over a step without contact.
 
     A free body that is slow, that carries others on joints or that no force moves keeps its
     explicit bias.
 
     Args:
-        bodies: The bodies.
-        inertias: Their inertias.
-        trees: The trees.
-        armature: (nv) zero for bodies that turn freely [kg m^2].
-        kinematics: At the start of the step.
-        dynamics: Reads the mass matrix; writes the bias.
-        v: (nv) velocity at the start of the step.
-        drift: (nv) receives the mean velocity, with which a body moves, less the one at the end
-            of the step; zero for what does not rotate freely.
-        h: Length of the step [s].
+        simulation: At the start of a step. Its drift receives the mean velocity, with which a body
+            moves, less the one at the end of the step; zero for what does not rotate freely.
     """
+    bodies, trees, v = simulation.bodies, simulation.trees, simulation.state.v
+    armature, drift = simulation.joints.armature, simulation.drift
+    h = simulation.settings.time_step
     for i in range(drift.shape[0]):
         drift[i] = 0.0
     for body in range(bodies.parent.shape[0]):
@@ -78,21 +56,14 @@ def average_rotations(
             rate = (v[dof + 3], v[dof + 4], v[dof + 5])
             turns = h * h * _dot(rate, rate) > SLOW * SLOW
             if alone and turns and armature[dof] == 0.0:
-                _average_rotation(inertias, kinematics, dynamics, v, drift, body, dof, h)
+                _average_rotation(simulation, body, dof, h)
 
 
 @inlined_kernel
-def _average_rotation(
-    inertias: Inertias,
-    kinematics: Kinematics,
-    dynamics: BodyDynamics,
-    v: np.ndarray,
-    drift: np.ndarray,
-    body: int,
-    dof: int,
-    h: float,
-) -> None:
-    rotation, gravity = kinematics.rotation[body], inertias.gravity[body]
+def _average_rotation(simulation: Simulation, body: int, dof: int, h: float) -> None:
+    inertias, dynamics = simulation.inertias, simulation.dynamics
+    v, drift = simulation.state.v, simulation.drift
+    rotation, gravity = simulation.kinematics.rotation[body], inertias.gravity[body]
     center = inertias.center[body]
     lever = _times(rotation, (center[0], center[1], center[2]))
     start = (v[dof + 3], v[dof + 4], v[dof + 5])
@@ -219,27 +190,18 @@ def _to_body(rotation: np.ndarray, vector: Vector) -> Vector:
 
 
 @inlined_kernel
-def look_ahead(
-    jacobian: Jacobian,
-    contacts: Contacts,
-    drift: np.ndarray,
-    elastic: np.ndarray,
-    count: int,
-    h: float,
-) -> None:
+def look_ahead(simulation: Simulation, count: int) -> None:
     """Take the drift's part of the motion off the penetrations at the end of the step.
 
     Args:
-        jacobian: Of the contacts.
-        contacts: The contacts.
-        drift: (nv) see :func:`average_rotations`.
-        elastic: (nc) k delta_0 of tamsi (19) [N]; moved.
+        simulation: Its elastic forces, k delta_0 of tamsi (19), move.
         count: Number of contact points.
-        h: Length of the step [s].
     """
+    jacobian, drift, h = simulation.jacobian, simulation.drift, simulation.settings.time_step
+    stiffness, elastic = simulation.contacts.stiffness, simulation.contact_forces.elastic
     for c in range(count):
         entries, dofs = jacobian.entry[c], jacobian.dof[c]
         separation = 0.0
         for k in range(jacobian.columns[c]):
             separation += entries[NORMAL, k] * drift[dofs[k]]
-        elastic[c] -= h * contacts.stiffness[c] * separation
+        elastic[c] -= h * stiffness[c] * separation

@@ -10,39 +10,28 @@ from __future__ import annotations
 import numpy as np
 
 from contact_core.base.kernel import inlined_kernel
-from contact_core.multibody.rigid_body.arrays import Jacobian, Trees
+from contact_core.multibody.rigid_body.arrays import Trees
 from tamsi_sim.arrays.data import Islands
+from tamsi_sim.arrays.simulation import Simulation
 
 # Marks in Islands.of_tree of trees that have no island yet.
 UNSEEN, SEEN = -2, -1
 
 
 @inlined_kernel
-def update_islands(
-    trees: Trees,
-    shape_tree: np.ndarray,
-    pair_shapes: np.ndarray,
-    contact_pair: np.ndarray,
-    closure_tree: np.ndarray,
-    islands: Islands,
-    contacts: int,
-) -> int:
+def update_islands(simulation: Simulation, contacts: int) -> int:
     """Find the islands, and order their degrees of freedom and contacts.
 
     Args:
-        trees: The trees.
-        shape_tree: (ns) tree of each shape, -1 for the world.
-        pair_shapes: (np, 2) shapes A and B of each pair.
-        contact_pair: (nc) pair of each contact.
-        closure_tree: (nl, 2) trees that each closure holds together, -1 for the world.
-        islands: Written, except for jacobian_row.
+        simulation: Its islands are written, except for jacobian_row.
         contacts: Number of contact points.
 
     Returns:
         The number of islands.
     """
+    trees, islands = simulation.trees, simulation.islands
     count = trees.first_dof.shape[0] - 1
-    _link_trees(shape_tree, pair_shapes, contact_pair, closure_tree, islands, contacts)
+    _link_trees(simulation, contacts)
     for tree in range(count):
         islands.of_tree[tree] = UNSEEN
     found, first = 0, 0
@@ -56,7 +45,7 @@ def update_islands(
             _place(trees, islands, found, first, end)
             first = end
             found += 1
-    _sort_contacts(shape_tree, pair_shapes, contact_pair, islands, contacts, found)
+    _sort_contacts(simulation, contacts, found)
     return found
 
 
@@ -70,15 +59,11 @@ def _sides(
 
 
 @inlined_kernel
-def _link_trees(
-    shape_tree: np.ndarray,
-    pair_shapes: np.ndarray,
-    contact_pair: np.ndarray,
-    closure_tree: np.ndarray,
-    islands: Islands,
-    contacts: int,
-) -> None:
+def _link_trees(simulation: Simulation, contacts: int) -> None:
     """List the neighbours of every tree: link_tree from link_first[tree] to the next one's."""
+    shape_tree, islands = simulation.geometry.tree, simulation.islands
+    pair_shapes, contact_pair = simulation.pairs.shapes, simulation.contacts.pair
+    closure_tree = simulation.closures.tree
     # Pairs of trees in contact, runs of equal ones once.
     edges, last_a, last_b = 0, -1, -1
     for c in range(contacts):
@@ -171,15 +156,10 @@ def _pack_rows(islands: Islands, first: int, last: int) -> None:
 
 
 @inlined_kernel
-def _sort_contacts(
-    shape_tree: np.ndarray,
-    pair_shapes: np.ndarray,
-    contact_pair: np.ndarray,
-    islands: Islands,
-    contacts: int,
-    count: int,
-) -> None:
+def _sort_contacts(simulation: Simulation, contacts: int, count: int) -> None:
     """List the contacts island by island, in their own order."""
+    shape_tree, islands = simulation.geometry.tree, simulation.islands
+    pair_shapes, contact_pair = simulation.pairs.shapes, simulation.contacts.pair
     first = islands.first_contact
     if count == 1:
         first[0], first[1] = 0, contacts
@@ -207,14 +187,14 @@ def _own(a: int, b: int) -> int:
 
 
 @inlined_kernel
-def number_rows(jacobian: Jacobian, islands: Islands, contacts: int) -> None:
+def number_rows(simulation: Simulation, contacts: int) -> None:
     """Write the rows of the Jacobians' columns.
 
     Args:
-        jacobian: The Jacobians.
-        islands: Reads place; writes jacobian_row.
+        simulation: Its islands' place is read, and their jacobian_row written.
         contacts: Number of contact points.
     """
+    jacobian, islands = simulation.jacobian, simulation.islands
     for c in range(contacts):
         dofs, rows = jacobian.dof[c], islands.jacobian_row[c]
         for k in range(jacobian.columns[c]):

@@ -20,6 +20,7 @@ import numpy as np
 from contact_core.base.kernel import inlined_kernel, inner_kernel
 from contact_core.multibody.rigid_body.arrays import Joints
 from tamsi_sim.arrays.data import Drives, JointForces
+from tamsi_sim.arrays.simulation import Simulation
 from tamsi_sim.scheme.contact import normal_force
 
 
@@ -78,15 +79,7 @@ def bend(joints: Joints, v: np.ndarray, forces: JointForces, h: float) -> None:
 
 
 @inner_kernel
-def update_joint_forces(
-    joints: Joints,
-    drives: Drives,
-    q: np.ndarray,
-    v: np.ndarray,
-    forces: JointForces,
-    stiction: float,
-    h: float,
-) -> bool:
+def update_joint_forces(simulation: Simulation, h: float) -> None:
     """Compute the joints' forces and minus their derivatives by the velocity.
 
     The drive exerts K (target - q0 - h v) - D v + feedforward, within the effort limit;
@@ -94,23 +87,15 @@ def update_joint_forces(
     Of free bodies and ball joints, which have no such position, only the damping acts.
 
     Args:
-        joints: The joints.
-        drives: Targets and gains of the drives.
-        q: (nq) positions at the start of the step.
-        v: (nv) velocities at the end of the (sub-)step.
-        forces: Reads shift, damping, friction and bent; writes force, gradient and piece.
-        stiction: Velocity below which joint friction is linear [rad/s or m/s].
+        simulation: Read at the iterate of its solve; writes force, gradient and piece of its
+            joint forces.
         h: Length of the (sub-)step [s].
-
-    Returns:
-        Whether a joint moved to another piece of its law, so that the previous update,
-        computed on the old piece, may not be exact.
     """
-    changed = False
+    joints, drives, forces = simulation.joints, simulation.drives, simulation.joint_forces
+    q, v = simulation.state.q, simulation.newton.v
+    stiction = simulation.settings.stiction_velocity
     for i in range(v.shape[0]):
-        moved = update_joint_force(joints, drives, q, v, forces, i, stiction, h)
-        changed = changed or moved
-    return changed
+        update_joint_force(joints, drives, q, v, forces, i, stiction, h)
 
 
 @inlined_kernel
@@ -124,7 +109,12 @@ def update_joint_force(
     stiction: float,
     h: float,
 ) -> bool:
-    """Compute force and derivative of one joint, see above."""
+    """Compute force and derivative of one joint, see above.
+
+    Returns:
+        Whether it moved to another piece of its law, so that the previous update, computed on the
+        old piece, may not be exact.
+    """
     rate = v[i]
     if joints.q[i] < 0:
         forces.gradient[i] = joints.damping[i] + drives.damping[i]

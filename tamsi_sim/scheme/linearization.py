@@ -240,7 +240,7 @@ def _solve_again(
         velocities[0, i] = simulation.state.v[i]
         drift[i] = simulation.drift[i]
     for part in range(parts):
-        set_momentum(simulation.trees, simulation.dynamics, simulation.drives.applied, newton, h)
+        set_momentum(simulation, h)
         solve(simulation)
         _assemble_all(simulation, h)
         for i in range(nv):
@@ -353,15 +353,8 @@ def _hold_velocity(
     amount: float,
 ) -> None:
     """Write minus the residual of a sub-step at its nominal end, after changed earlier ones."""
-    settings = simulation.settings
-    h = settings.time_step / (velocities.shape[0] - 1)
-    points, jacobian, forces = (
-        simulation.contacts, simulation.jacobian, simulation.contact_forces,
-    )  # fmt: skip
-    joint_forces, newton, drives = (
-        simulation.joint_forces, simulation.newton, simulation.drives,
-    )  # fmt: skip
-    v = newton.v
+    h = simulation.settings.time_step / (velocities.shape[0] - 1)
+    jacobian, forces, v = simulation.jacobian, simulation.contact_forces, simulation.newton.v
     start_step(simulation, contacts)
     for earlier in range(part + 1):
         for i in range(v.shape[0]):
@@ -370,14 +363,11 @@ def _hold_velocity(
             for c in range(contacts):
                 project(jacobian, c, v, forces.velocity)
             finish_substep(simulation, contacts, h)
-    set_momentum(simulation.trees, simulation.dynamics, drives.applied, newton, h)
+    set_momentum(simulation, h)
     for i in range(v.shape[0]):
         v[i] = velocities[part + 1, i]
-    update_contact_forces(simulation.pairs, points, jacobian, settings, forces, v, contacts, h)
-    update_joint_forces(
-        simulation.joints, drives, simulation.state.q, v, joint_forces,
-        settings.stiction_velocity, h,
-    )  # fmt: skip
+    update_contact_forces(simulation, contacts, h)
+    update_joint_forces(simulation, h)
     _assemble_all(simulation, h)
 
 

@@ -12,18 +12,9 @@ import math
 import numpy as np
 
 from contact_core.base.kernel import inlined_kernel, leaf_kernel
-from contact_core.multibody.collision.arrays import NORMAL, Contacts, Pairs
-from contact_core.multibody.rigid_body.arrays import Jacobian, Joints, Trees
-from tamsi_sim.arrays.data import (
-    ISLANDS,
-    ITERATIONS,
-    ContactForces,
-    Drives,
-    Islands,
-    JointForces,
-    Newton,
-)
-from tamsi_sim.arrays.settings import SchemeSettings
+from contact_core.multibody.collision.arrays import NORMAL
+from contact_core.multibody.rigid_body.arrays import Jacobian
+from tamsi_sim.arrays.data import ISLANDS, ITERATIONS, ContactForces, Islands, Newton
 from tamsi_sim.arrays.simulation import SOLVE, Simulation, phase
 from tamsi_sim.scheme.closures import assemble_closures
 from tamsi_sim.scheme.contact import project, update_contact_force
@@ -45,21 +36,14 @@ def solve(simulation: Simulation) -> int:
         1 if Newton's method converged on every island, else 0.
     """
     counters, settings = simulation.counters, simulation.settings
-    pairs, joints = simulation.pairs, simulation.joints
-    drives, q = simulation.drives, simulation.state.q
-    contacts, jacobian, islands = simulation.contacts, simulation.jacobian, simulation.islands
-    contact_forces, joint_forces = simulation.contact_forces, simulation.joint_forces
-    newton = simulation.newton
+    islands, newton = simulation.islands, simulation.newton
     h = newton.duration[0]
     tolerance = settings.relative_tolerance * settings.stiction_velocity
     most = 0
     for island in range(counters[ISLANDS]):
         first, last = islands.first_row[island], islands.first_row[island + 1]
-        _start_velocities(jacobian, islands, newton.v, contact_forces.velocity, island)
-        _update_forces(
-            pairs, contacts, joints, drives, q, islands, settings, newton.v,
-            contact_forces, joint_forces, island, h,
-        )  # fmt: skip
+        _start_velocities(simulation, island)
+        _update_forces(simulation, island, h)
         iterations = settings.max_iterations + 1
         for iteration in range(settings.max_iterations):
             newton.residuals[iteration] = assemble(simulation, island, h)
@@ -68,17 +52,11 @@ def solve(simulation: Simulation) -> int:
             )
             for row in range(first, last):
                 newton.update[islands.order[row]] = newton.right_side[row]
-            alpha, change = _limit_update(
-                jacobian, islands, joints, joint_forces, settings, newton, contact_forces,
-                island, tolerance,
-            )  # fmt: skip
+            alpha, change = _limit_update(simulation, island, tolerance)
             share, turn = limit_moments(simulation, island, tolerance)
             alpha, change = min(alpha, share), max(change, turn)
-            _move_velocities(islands, newton, contact_forces, island, alpha)
-            changed = _update_forces(
-                pairs, contacts, joints, drives, q, islands, settings, newton.v,
-                contact_forces, joint_forces, island, h,
-            )  # fmt: skip
+            _move_velocities(simulation, island, alpha)
+            changed = _update_forces(simulation, island, h)
             if change < tolerance and not changed:
                 newton.residuals[iteration + 1] = 0.0
                 iterations = iteration + 1
@@ -92,19 +70,18 @@ def solve(simulation: Simulation) -> int:
 
 
 @inlined_kernel
-def _start_velocities(
-    jacobian: Jacobian, islands: Islands, v: np.ndarray, velocity: np.ndarray, island: int
-) -> None:
-    """Compute the velocities at an island's contacts that belong to v."""
+def _start_velocities(simulation: Simulation, island: int) -> None:
+    """Compute the velocities at an island's contacts that belong to Newton's."""
+    jacobian, islands, v = simulation.jacobian, simulation.islands, simulation.newton.v
+    velocity = simulation.contact_forces.velocity
     for k in range(islands.first_contact[island], islands.first_contact[island + 1]):
         project(jacobian, islands.contact[k], v, velocity)
 
 
 @inlined_kernel
-def _move_velocities(
-    islands: Islands, newton: Newton, forces: ContactForces, island: int, alpha: float
-) -> None:
+def _move_velocities(simulation: Simulation, island: int, alpha: float) -> None:
     """Add a share of Newton's update to an island's velocities, and to those at its contacts."""
+    islands, newton, forces = simulation.islands, simulation.newton, simulation.contact_forces
     for row in range(islands.first_row[island], islands.first_row[island + 1]):
         dof = islands.order[row]
         newton.v[dof] += alpha * newton.update[dof]
@@ -115,21 +92,12 @@ def _move_velocities(
 
 
 @inlined_kernel
-def _update_forces(
-    pairs: Pairs,
-    contacts: Contacts,
-    joints: Joints,
-    drives: Drives,
-    q: np.ndarray,
-    islands: Islands,
-    settings: SchemeSettings,
-    v: np.ndarray,
-    contact_forces: ContactForces,
-    joint_forces: JointForces,
-    island: int,
-    h: float,
-) -> bool:
+def _update_forces(simulation: Simulation, island: int, h: float) -> bool:
     """Compute an island's forces; return whether a joint moved to another piece of its law."""
+    pairs, contacts, settings = simulation.pairs, simulation.contacts, simulation.settings
+    joints, drives, islands = simulation.joints, simulation.drives, simulation.islands
+    q, v, joint_forces = simulation.state.q, simulation.newton.v, simulation.joint_forces
+    contact_forces = simulation.contact_forces
     for k in range(islands.first_contact[island], islands.first_contact[island + 1]):
         update_contact_force(pairs, contacts, settings, contact_forces, islands.contact[k], h)
     changed = False
@@ -159,10 +127,7 @@ def assemble(simulation: Simulation, island: int, h: float) -> float:
     islands, newton = simulation.islands, simulation.newton
     forces = simulation.contact_forces
     first, last = islands.first_row[island], islands.first_row[island + 1]
-    _assemble_trees(
-        simulation.trees, islands, simulation.dynamics.mass_matrix, simulation.joint_forces,
-        newton, first, last, h,
-    )  # fmt: skip
+    _assemble_trees(simulation, first, last, h)
     for k in range(islands.first_contact[island], islands.first_contact[island + 1]):
         c = islands.contact[k]
         # Apart at the end of the step: no force, no stiffness.
@@ -177,17 +142,10 @@ def assemble(simulation: Simulation, island: int, h: float) -> float:
 
 
 @inlined_kernel
-def _assemble_trees(
-    trees: Trees,
-    islands: Islands,
-    mass_matrix: np.ndarray,
-    joint_forces: JointForces,
-    newton: Newton,
-    first: int,
-    last: int,
-    h: float,
-) -> None:
+def _assemble_trees(simulation: Simulation, first: int, last: int, h: float) -> None:
     """Start an island's system with what its trees have without contacts."""
+    trees, islands, newton = simulation.trees, simulation.islands, simulation.newton
+    mass_matrix, joint_forces = simulation.dynamics.mass_matrix, simulation.joint_forces
     system, v = newton.system, newton.v
     for entry in range(
         islands.row_start[first] + first,
@@ -209,12 +167,7 @@ def _assemble_trees(
 
 @inlined_kernel
 def _assemble_contact(
-    jacobian: Jacobian,
-    islands: Islands,
-    forces: ContactForces,
-    newton: Newton,
-    c: int,
-    h: float,
+    jacobian: Jacobian, islands: Islands, forces: ContactForces, newton: Newton, c: int, h: float
 ) -> None:
     """Add a contact's force and stiffness."""
     force, gradient, entries = forces.force[c], forces.gradient[c], jacobian.entry[c]
@@ -233,18 +186,11 @@ def _assemble_contact(
 
 
 @inlined_kernel
-def _limit_update(
-    jacobian: Jacobian,
-    islands: Islands,
-    joints: Joints,
-    joint_forces: JointForces,
-    settings: SchemeSettings,
-    newton: Newton,
-    forces: ContactForces,
-    island: int,
-    tolerance: float,
-) -> tuple[float, float]:
+def _limit_update(simulation: Simulation, island: int, tolerance: float) -> tuple[float, float]:
     """Return TALS's alpha = min alpha_i and the size of the update at the contacts [m/s]."""
+    jacobian, islands, newton = simulation.jacobian, simulation.islands, simulation.newton
+    joints, joint_forces = simulation.joints, simulation.joint_forces
+    settings, forces = simulation.settings, simulation.contact_forces
     alpha = 1.0
     normal, tangential = 0.0, 0.0
     stiction, cosine = settings.stiction_velocity, settings.cos_max_angle

@@ -7,33 +7,18 @@ import math
 import numpy as np
 
 from contact_core.base.kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
-from contact_core.multibody.collision.arrays import NORMAL, Contacts
+from contact_core.multibody.collision.arrays import NORMAL
 from contact_core.multibody.collision.narrow_phase import update_contacts
-from contact_core.multibody.rigid_body.arrays import BodyDynamics, Jacobian, Trees
+from contact_core.multibody.rigid_body.arrays import Jacobian
 from contact_core.multibody.rigid_body.configuration import move_configuration
 from contact_core.multibody.rigid_body.dynamics import update_dynamics
 from contact_core.multibody.rigid_body.jacobian import update_jacobians
 from contact_core.multibody.rigid_body.kinematics import update_kinematics
-from tamsi_sim.arrays.data import (
-    CONTACTS,
-    ISLANDS,
-    RETRIES,
-    STEPS,
-    SUBSTEPS,
-    WORST_SUBSTEPS,
-    ContactForces,
-    JointForces,
-    Newton,
-)
+from tamsi_sim.arrays.data import CONTACTS, ISLANDS, RETRIES, STEPS, SUBSTEPS, WORST_SUBSTEPS
 from tamsi_sim.arrays.simulation import COLLIDE, EVALUATE, STEP, Simulation, phase
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.scheme.closures import finish_closures, start_closures, update_closures
-from tamsi_sim.scheme.contact_moments import (
-    add_moments,
-    clear_moments,
-    find_moments,
-    has_moment,
-)
+from tamsi_sim.scheme.contact_moments import add_moments, clear_moments, find_moments, has_moment
 from tamsi_sim.scheme.energy import enter_work, runs_away
 from tamsi_sim.scheme.free_rotation import average_rotations, look_ahead
 from tamsi_sim.scheme.islands import number_rows, update_islands
@@ -192,11 +177,7 @@ def step(simulation: Simulation) -> int:
         return TOO_MANY_CONTACTS
     counters[STEPS] += 1
     counters[CONTACTS] += contacts
-    if runs_away(
-        simulation.state, simulation.inertias, simulation.trees, simulation.kinematics,
-        simulation.dynamics, simulation.contacts, simulation.closures,
-        simulation.closure_forces.gap, simulation.energy, contacts, counters[STEPS],
-    ):  # fmt: skip
+    if runs_away(simulation, contacts):
         return DIVERGED
     move_targets(simulation.drives.target, simulation.drives.target_rate)
     average_bias(simulation)
@@ -250,19 +231,16 @@ def evaluate(simulation: Simulation) -> int:
     """
     update_motion(simulation)
     geometry, pairs, trees = simulation.geometry, simulation.pairs, simulation.trees
-    contacts, kinematics, closures = (
-        simulation.contacts, simulation.kinematics, simulation.closures,
+    contacts, kinematics, jacobian = (
+        simulation.contacts, simulation.kinematics, simulation.jacobian,
     )  # fmt: skip
     count = collide(simulation)
     held = min(contacts.number[0], contacts.depth.shape[0])
-    islands, jacobian = simulation.islands, simulation.jacobian
-    simulation.counters[ISLANDS] = update_islands(
-        trees, geometry.tree, pairs.shapes, contacts.pair, closures.tree, islands, held
-    )
+    simulation.counters[ISLANDS] = update_islands(simulation, held)
     update_jacobians(
         simulation.bodies, kinematics.motion, geometry.body, pairs.shapes, contacts, jacobian, held
     )
-    number_rows(jacobian, islands, held)
+    number_rows(simulation, held)
     find_moments(simulation, held)
     update_closures(simulation)
     drives, damping = simulation.drives, simulation.joint_forces.damping
@@ -290,11 +268,7 @@ def update_motion(simulation: Simulation) -> None:
 def average_bias(simulation: Simulation) -> None:
     """Go from the bias at the start of a step to its mean, and compute the drift."""
     if simulation.settings.midpoint:
-        average_rotations(
-            simulation.bodies, simulation.inertias, simulation.trees,
-            simulation.joints.armature, simulation.kinematics, simulation.dynamics,
-            simulation.state.v, simulation.drift, simulation.settings.time_step,
-        )  # fmt: skip
+        average_rotations(simulation)
 
 
 @inlined_kernel
@@ -302,10 +276,10 @@ def _try_substeps(simulation: Simulation, contacts: int, substeps: int) -> bool:
     """Solve a step in equal parts; leave the mean contact forces in mean_force."""
     h = simulation.settings.time_step / substeps
     simulation.counters[SUBSTEPS] = substeps
-    forces, newton = simulation.contact_forces, simulation.newton
+    forces = simulation.contact_forces
     start_step(simulation, contacts)
     for _ in range(substeps):
-        set_momentum(simulation.trees, simulation.dynamics, simulation.drives.applied, newton, h)
+        set_momentum(simulation, h)
         if not solve(simulation):
             return False
         finish_substep(simulation, contacts, h)
@@ -318,38 +292,23 @@ def _try_substeps(simulation: Simulation, contacts: int, substeps: int) -> bool:
 @inlined_kernel
 def start_step(simulation: Simulation, contacts: int) -> None:
     """Begin the sub-steps of a step: at its initial velocity, and penetrations after the drift."""
-    points, forces = simulation.contacts, simulation.contact_forces
-    start_substeps(
-        simulation.state.v, points, forces, simulation.joint_forces, simulation.newton.v, contacts
-    )
+    start_substeps(simulation, contacts)
     if simulation.settings.midpoint:
-        look_ahead(
-            simulation.jacobian, points, simulation.drift, forces.elastic, contacts,
-            simulation.settings.time_step,
-        )  # fmt: skip
+        look_ahead(simulation, contacts)
     clear_moments(simulation.contact_moments.mean_moment)
     start_closures(simulation)
 
 
 @inlined_kernel
-def start_substeps(
-    v: np.ndarray,
-    contacts: Contacts,
-    forces: ContactForces,
-    joint_forces: JointForces,
-    v_next: np.ndarray,
-    count: int,
-) -> None:
+def start_substeps(simulation: Simulation, count: int) -> None:
     """Begin a step's sub-steps at its initial velocity and penetrations.
 
     Args:
-        v: (nv) the initial velocity.
-        contacts: The contacts.
-        forces: Gets elastic and a mean force of zero.
-        joint_forces: Gets a shift of zero, and the deflections at the start.
-        v_next: (nv) gets the velocity.
+        simulation: Gets the velocity, elastic forces, deflections at the start, and no shift.
         count: Number of contact points.
     """
+    v, v_next, contacts = simulation.state.v, simulation.newton.v, simulation.contacts
+    forces, joint_forces = simulation.contact_forces, simulation.joint_forces
     for i in range(v.shape[0]):
         v_next[i] = v[i]
         joint_forces.shift[i] = 0.0
@@ -361,18 +320,15 @@ def start_substeps(
 
 
 @inlined_kernel
-def set_momentum(
-    trees: Trees, dynamics: BodyDynamics, applied: np.ndarray, newton: Newton, h: float
-) -> None:
+def set_momentum(simulation: Simulation, h: float) -> None:
     """Begin a (sub-)step: p* = M v + h tau, without forces that depend on the end velocity.
 
     Args:
-        trees: The trees.
-        dynamics: Mass matrix and bias.
-        applied: (nv) generalised force [Nm or N].
-        newton: Reads v; writes momentum and duration.
+        simulation: Reads the velocity to begin with; its momentum and duration are written.
         h: Length of the (sub-)step [s].
     """
+    trees, dynamics, newton = simulation.trees, simulation.dynamics, simulation.newton
+    applied = simulation.drives.applied
     newton.duration[0] = h
     for i in range(newton.v.shape[0]):
         value = h * (applied[i] - dynamics.bias[i])
@@ -426,7 +382,7 @@ def _accept(simulation: Simulation, h: float, contacts: int) -> None:
         joint_forces.deflection[i] = joint_forces.bent[i]
         newton.v[i] += simulation.drift[i]
     move_configuration(simulation.bodies, simulation.joints.q, state.q, newton.v, h)
-    enter_work(state, simulation.drives.applied, joint_forces.force, simulation.energy, h)
+    enter_work(simulation, h)
 
 
 @inlined_kernel

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pinocchio as pin
 
-from contact_core.base.errors import ModelError, choices
+from contact_core.base.errors import ModelError
 from contact_core.robot.scene import Closure, Link
 from contact_core.robot.scene_config import SolverConfig
 from tamsi_sim.arrays.data import Closures, Work
 from tamsi_sim.arrays.settings import scheme_settings
 from tamsi_sim.arrays.simulation import make_simulation
-from tamsi_sim.arrays.workspace import dense_mass_matrix, make_work, usual_room
+from tamsi_sim.arrays.workspace import body_pose, dense_mass_matrix, make_work, usual_room
 from tamsi_sim.scheme.stepper import evaluate_now
 from tamsi_sim.simulation.model import BuiltModel
 
@@ -140,34 +140,21 @@ def _at_start(built: BuiltModel) -> Work:
 
 
 def _row(built: BuiltModel, work: Work, name: str, closure: Closure) -> _Row:
-    bodies, in_bodies, in_world = [], [], []
-    for link in (closure.a, closure.b):
-        if link not in built.links:
-            known = [f"{owner}/{part}" for owner, part in built.links]
-            raise ModelError(f"closure '{name}': no link '{'/'.join(link)}' ({choices(known)})")
-        body, place = built.links[link]
-        bodies.append(body)
-        in_bodies.append(place)
-        in_world.append(_pose(work, body) * place)
-    if bodies[0] == bodies[1]:
+    try:
+        placed = [built.link(link) for link in (closure.a, closure.b)]
+    except ModelError as error:
+        raise ModelError(f"closure '{name}': {error}") from error
+    (a, in_a), (b, in_b) = placed
+    if a == b:
         names = " and ".join(f"'{owner}/{part}'" for owner, part in (closure.a, closure.b))
         raise ModelError(f"closure '{name}': {names} do not move relative to each other")
+    in_world = [body_pose(work, a) * in_a, body_pose(work, b) * in_b]
     frames = [closure.frame_a, closure.frame_b]
     for side in range(2):
         if frames[side] is None:
             frames[side] = in_world[side].actInv(in_world[1 - side] * frames[1 - side])
     _check_gap(name, closure, in_world[0] * frames[0], in_world[1] * frames[1])
-    return _Row(
-        (bodies[0], bodies[1]),
-        (_tree(built, bodies[0]), _tree(built, bodies[1])),
-        (in_bodies[0] * frames[0], in_bodies[1] * frames[1]),
-    )
-
-
-def _pose(work: Work, body: int) -> pin.SE3:
-    if body < 0:
-        return pin.SE3.Identity()
-    return pin.SE3(work.kinematics.rotation[body], work.kinematics.position[body])
+    return _Row((a, b), (_tree(built, a), _tree(built, b)), (in_a * frames[0], in_b * frames[1]))
 
 
 def _tree(built: BuiltModel, body: int) -> int:

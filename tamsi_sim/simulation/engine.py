@@ -28,7 +28,7 @@ from tamsi_sim.simulation.rollouts import Rollouts, number_array, rollouts
 from tamsi_sim.simulation.sensors import Sensors
 
 if TYPE_CHECKING:
-    from tamsi_sim.viewer.live_page import LivePage
+    from tamsi_sim.viewer.page import LivePage
     from tamsi_sim.viewer.player import Player
 
 MAX_STEP = 10.0  # [s]
@@ -454,7 +454,7 @@ class Engine:
             ContactStackError: If the libraries that draw are not installed.
         """
         with needs("page"):  # What draws takes a second to import.
-            from tamsi_sim.viewer.live_page import LivePage
+            from tamsi_sim.viewer.page import LivePage
 
         return LivePage(self, port, collisions)
 

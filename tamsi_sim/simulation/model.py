@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 import pinocchio as pin
 
-from contact_core.base.errors import ModelError
+from contact_core.base.errors import ModelError, choices
 from contact_core.model.actuator import Actuator
 from contact_core.model.articulation import read_articulation
 from contact_core.model.moving_body import JointLaw, Mimic, MovingBody
@@ -79,6 +79,20 @@ class BuiltModel:
     instances: tuple[str, ...]
     texts: dict[str, str]
     closures: dict[str, Closure]
+
+    def link(self, link: Link) -> tuple[int, pin.SE3]:
+        """Return the body of a link, -1 for the world, and the link's pose in it.
+
+        Args:
+            link: Instance and link.
+
+        Raises:
+            ModelError: If there is no such link.
+        """
+        if link not in self.links:
+            known = ["/".join(names) for names in self.links]
+            raise ModelError(f"no link '{'/'.join(link)}' ({choices(known)})")
+        return self.links[link]
 
     @property
     def pairs(self) -> np.ndarray:

@@ -24,6 +24,7 @@ from tamsi_sim.arrays.data import Work
 from tamsi_sim.arrays.settings import scheme_settings
 from tamsi_sim.arrays.simulation import make_simulation
 from tamsi_sim.arrays.workspace import (
+    body_pose,
     dense_mass_matrix,
     enlarge,
     make_work,
@@ -168,27 +169,17 @@ class Observer:
         Raises:
             ModelError: If there is no such instance or link.
         """
-        links = self._built.links
         if link is None:
-            link = next((name for owner, name in links if owner == instance), "")
-        if (instance, link) not in links:
-            known = [f"{owner}/{name}" for owner, name in links]
-            raise ModelError(f"no link '{instance}/{link}' ({choices(known)})")
-        body, placement = links[instance, link]
-        if body < 0:
-            return placement.copy()
+            link = next((name for owner, name in self._built.links if owner == instance), "")
+        body, placement = self._built.link((instance, link))
         self._evaluate()
-        kinematics = self._work.kinematics
-        return pin.SE3(kinematics.rotation[body], kinematics.position[body]) * placement
+        return body_pose(self._work, body) * placement
 
     def poses(self) -> dict[Link, pin.SE3]:
         """Return the poses of all links in the world, by instance and link."""
         self._evaluate()
-        rotation, position = self._work.kinematics.rotation, self._work.kinematics.position
         return {
-            link: placement.copy()
-            if body < 0
-            else pin.SE3(rotation[body], position[body]) * placement
+            link: body_pose(self._work, body) * placement
             for link, (body, placement) in self._built.links.items()
         }
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
-import pinocchio as pin
 
 from contact_core.base.errors import ConfigError, ModelError, choices, real_number, whole_number
 from contact_core.multibody.rigid_body.joints import FREE
 from tamsi_sim.arrays.data import STEPS, Work
 from tamsi_sim.arrays.simulation import Simulation
 from tamsi_sim.arrays.status import StepStatus
+from tamsi_sim.arrays.workspace import body_pose
 from tamsi_sim.scheme.stepper import advance
 from tamsi_sim.simulation.model import BuiltModel
 from tamsi_sim.simulation.sensor_noise import SensorChannel, SensorNoise
@@ -176,13 +176,14 @@ class ForceTorque:
 
     def check(self, built: BuiltModel) -> None:
         """Raise a ModelError if there is no such link, or no joint carries it."""
-        body, _ = _link(built, self.instance, self.link)
+        body, _ = built.link((self.instance, self.link))
         if body < 0 or built.arrays.bodies.joint_type[body] == FREE:
             raise ModelError(f"no joint carries '{self.instance}/{self.link}': no force to measure")
 
     def measure(self, built: BuiltModel, work: Work, motion: StepMotion) -> np.ndarray:
         """Return force and torque (6)."""
-        body, pose = _placed(built, work, self.instance, self.link)
+        body, place = built.link((self.instance, self.link))
+        pose = body_pose(work, body) * place
         moment, force = motion.wrench[body, :3], motion.wrench[body, 3:]
         moment = moment - _cross(pose.translation, force)
         return np.concatenate([pose.rotation.T @ force, pose.rotation.T @ moment])
@@ -205,34 +206,18 @@ class Imu:
 
     def check(self, built: BuiltModel) -> None:
         """Raise a ModelError if there is no such link."""
-        _link(built, self.instance, self.link)
+        built.link((self.instance, self.link))
 
     def measure(self, built: BuiltModel, work: Work, motion: StepMotion) -> np.ndarray:
         """Return specific force and rotation rate (6)."""
-        body, pose = _placed(built, work, self.instance, self.link)
+        body, place = built.link((self.instance, self.link))
+        pose = body_pose(work, body) * place
         rate, acceleration = np.zeros(3), np.zeros(3)
         if body >= 0:
             rate = motion.rate[body, :3]
             acceleration = motion.point_acceleration(body, pose.translation)
         turn = pose.rotation.T
         return np.concatenate([turn @ (acceleration - built.gravity), turn @ rate])
-
-
-def _link(built: BuiltModel, instance: str, link: str) -> tuple[int, pin.SE3]:
-    """Body of a link, and its pose in it."""
-    if (instance, link) not in built.links:
-        known = [f"{owner}/{name}" for owner, name in built.links]
-        raise ModelError(f"no link '{instance}/{link}' ({choices(known)})")
-    return built.links[instance, link]
-
-
-def _placed(built: BuiltModel, work: Work, instance: str, link: str) -> tuple[int, pin.SE3]:
-    """Body of a link, and its pose in the world at the start of the last step."""
-    body, pose = _link(built, instance, link)
-    if body < 0:
-        return body, pose
-    kinematics = work.kinematics
-    return body, pin.SE3(kinematics.rotation[body], kinematics.position[body]) * pose
 
 
 MAX_STEPS = 1_000_000

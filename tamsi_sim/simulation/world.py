@@ -41,9 +41,7 @@ class World:
     """
 
     def __init__(
-        self,
-        gravity: tuple[float, float, float] = EARTH,
-        surface: Surface = RUBBER_ON_WOOD,
+        self, gravity: tuple[float, float, float] = EARTH, surface: Surface = RUBBER_ON_WOOD
     ) -> None:
         """Start empty.
 

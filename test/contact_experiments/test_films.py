@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from contact_core.base.figures import MovingFigure
 from contact_core.base.sweep import Sweep
 from contact_experiments.control.films import film_5
 from contact_experiments.irs.paper.films import film_1
 from contact_experiments.papers.command import PAPERS
+from contact_experiments.papers.pictures import MovingFigure
 from contact_experiments.robust.films import film_4d, film_6a
 from contact_experiments.tamsi.paper.films import film_9
 

@@ -9,7 +9,7 @@ from contact_aware_control.reference.motion import tool_pose
 from contact_core.robot.gripper import GripperCommand
 from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
-from contact_stack.demo.bottle_shake.joint_controller import inverse_dynamics, scene_for
+from contact_stack.demo.bottle_shake.node import inverse_dynamics, scene_for
 from contact_stack.demo.bottle_shake.procedure import Observation, Procedure
 from contact_stack.demo.bottle_shake.record import BottleRecord, BottleSample
 from contact_stack.demo.bottle_shake.task import BottleTask

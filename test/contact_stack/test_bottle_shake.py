@@ -16,7 +16,7 @@ from contact_core.robot.robot import GRAVITY, Robot
 from contact_core.robot.scene import Scene
 from contact_stack import cli
 from contact_stack.demo.bottle_shake.demo import draw_records
-from contact_stack.demo.bottle_shake.joint_controller import (
+from contact_stack.demo.bottle_shake.node import (
     InverseDynamics,
 )
 from contact_stack.demo.bottle_shake.procedure import (

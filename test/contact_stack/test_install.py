@@ -11,7 +11,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from contact_stack import cli
-from contact_stack.checks import install
+from contact_stack.checks import software
 
 VERSION = importlib.metadata.version
 
@@ -39,7 +39,7 @@ def test_the_numpy_of_ros_is_kept(
     monkeypatch: pytest.MonkeyPatch, capsys, installed: str, kept: bool
 ) -> None:
     monkeypatch.setattr(
-        install.importlib.metadata,
+        software.importlib.metadata,
         "version",
         lambda name: installed if name == "numpy" else VERSION(name),
     )
@@ -57,7 +57,7 @@ def test_what_ros_provides_is_left_to_it(monkeypatch: pytest.MonkeyPatch, capsys
         return VERSION(name)
 
     found = {"pinocchio": ModuleSpec("pinocchio", None), "pydrake": None}
-    monkeypatch.setattr(install.importlib.metadata, "version", version)
-    monkeypatch.setattr(install.importlib.util, "find_spec", lambda name: found[name])
+    monkeypatch.setattr(software.importlib.metadata, "version", version)
+    monkeypatch.setattr(software.importlib.util, "find_spec", lambda name: found[name])
     assert "drake" in (named := hints(capsys))
     assert "pin" not in named

@@ -7,25 +7,25 @@ import sys
 import pytest
 
 from contact_core.base.errors import ContactStackError
-from contact_stack import kernels
+from contact_stack import precompile
 from contact_stack.checks import Check, CheckStatus
 
 
 def pretend(monkeypatch: pytest.MonkeyPatch, status: CheckStatus, program: str) -> None:
     """Let kernels be compiled or not, and a program stand in for what compiles them."""
-    monkeypatch.setattr(kernels, "compiled_kernels", lambda: Check("kernels", status, ""))
-    monkeypatch.setattr(kernels, "COMMAND", (sys.executable, "-c", program))
+    monkeypatch.setattr(precompile, "compiled_kernels", lambda: Check("kernels", status, ""))
+    monkeypatch.setattr(precompile, "COMMAND", (sys.executable, "-c", program))
 
 
 def test_what_is_compiled_is_not_compiled_again(monkeypatch):
     pretend(monkeypatch, CheckStatus.OK, "raise SystemExit(1)")
-    kernels.compile_once()
+    precompile.compile_once()
 
 
 def test_what_is_not_is_compiled_and_the_wait_is_shown(monkeypatch, tmp_path, capsys):
     mark = tmp_path / "compiled"
     pretend(monkeypatch, CheckStatus.WARN, f"open({str(mark)!r}, 'w')")
-    kernels.compile_once()
+    precompile.compile_once()
     assert mark.is_file()
     assert "compile the numerical kernels, once" in capsys.readouterr().err
 
@@ -33,4 +33,4 @@ def test_what_is_not_is_compiled_and_the_wait_is_shown(monkeypatch, tmp_path, ca
 def test_a_failure_is_one_line(monkeypatch):
     pretend(monkeypatch, CheckStatus.WARN, "raise ValueError('no room')")
     with pytest.raises(ContactStackError, match=r"cannot be compiled: ValueError: no room$"):
-        kernels.compile_once()
+        precompile.compile_once()

@@ -23,13 +23,10 @@ from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
 from contact_ros.geometry import to_pose
 from contact_ros.validation import MessageError
-from contact_stack.viewer.controls import ArmSettings
-from contact_stack.viewer.listener import Listener
-from contact_stack.viewer.look_back import LookBack
-from contact_stack.viewer.node import Pace
+from contact_stack.viewer.controls import ArmSettings, Permissions
+from contact_stack.viewer.listener import Listener, ShownReference
+from contact_stack.viewer.node import LookBack, Pace
 from contact_stack.viewer.page import Page
-from contact_stack.viewer.permissions import Permissions
-from contact_stack.viewer.reference import ShownReference
 from contact_stack.viewer.scene_model import scene_model_of
 from contact_stack.viewer.snapshot import PageState
 

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from contact_core.base.figures import MovingFigure, new_figure
+from contact_core.base.figures import new_figure
 from contact_core.base.sweep import Sweep
 from contact_experiments.papers import command
 from contact_experiments.papers.command import PAPERS
 from contact_experiments.papers.figure import Claim, spread
 from contact_experiments.papers.page import shown
+from contact_experiments.papers.pictures import MovingFigure
 from contact_stack import cli
 
 

@@ -15,8 +15,7 @@ from page import visit
 from contact_core.base.errors import ConfigError
 from contact_stack import cli
 from contact_stack.recording import recover
-from contact_stack.viewer.command import film_page
-from contact_stack.viewer.player import RecordingPlayer
+from contact_stack.viewer.command import RecordingPlayer, film_page
 from contact_stack.viewer.recording import RATE, OtherRun, Recording, beside, load_recording
 from contact_stack.viewer.scene_model import scene_model_of
 from contact_stack.viewer.snapshot import PageState

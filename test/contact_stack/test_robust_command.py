@@ -105,12 +105,36 @@ def test_a_signal_ends_a_long_plan(
     assert not (tmp_path / "summary.json").exists()
 
 
-def test_a_plan_goes_on_where_nobody_reads_its_progress(tmp_path: Path) -> None:
-    command = (sys.executable, "-m", "contact_stack.cli", "robust", "block", "--sigma", "0")
-    with subprocess.Popen((*command, "--out", str(tmp_path)), stderr=subprocess.PIPE) as process:
+SLOW_TO_LOAD = """
+import sys, time
+from contact_core.base import waiting
+from contact_stack import cli
+
+waiting.LONG = 0.1
+build_parser = cli.build_parser
+
+def load_slowly(words):
+    time.sleep(2.0)
+    return build_parser(words)
+
+cli.build_parser = load_slowly
+sys.exit(cli.main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("start", [("-m", "contact_stack.cli"), ("-c", SLOW_TO_LOAD)])
+def test_a_plan_goes_on_where_nobody_reads_its_progress(
+    start: tuple[str, str], tmp_path: Path
+) -> None:
+    """Nor what it says while the libraries are loaded."""
+    command = (sys.executable, *start, "robust", "block", "--sigma", "0", "--out", str(tmp_path))
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
         process.stderr.close()
-        assert process.wait(timeout=60) == 0
+        try:
+            assert process.wait(timeout=60) == 0
+        finally:
+            process.kill()
     assert (tmp_path / "summary.json").exists()
 
 

@@ -10,9 +10,14 @@ import pytest
 from contact_core.robot.gripper import GripperCommand
 from contact_experiments.fake.gripper import ERROR, FAULTS, HOLDING, FakeGripper
 from contact_ros.validation import MessageError
-from contact_stack.wsg50.device import CommandOutcome, GripperReading, GripperStatus, Wsg50
+from contact_stack.wsg50.device import (
+    CommandOutcome,
+    GripperConnection,
+    GripperReading,
+    GripperStatus,
+    Wsg50,
+)
 from contact_stack.wsg50.gcl import Answer, GripState, Line, LineReader, parse
-from contact_stack.wsg50.link import GripperConnection
 
 CLOSE = GripperCommand(0.0, 20.0, 0.1)
 OPEN = GripperCommand(0.05, 20.0, 0.1)

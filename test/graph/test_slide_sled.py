@@ -23,8 +23,7 @@ from contact_stack import cli
 from contact_stack.demo import command
 from contact_stack.demo.runner import run_graph
 from contact_stack.demo.sled.demo import SledPlans, SlideSled
-from contact_stack.demo.sled.node import rest_pose
-from contact_stack.demo.sled.task import SCENE
+from contact_stack.demo.sled.node import SCENE, rest_pose
 from contact_stack.viewer.browser import PageOpener
 from robust_planner.trajectory import ContactTrajectory
 

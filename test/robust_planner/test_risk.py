@@ -10,7 +10,7 @@ from scipy import integrate, stats
 
 from contact_core.base.errors import ConfigError
 from contact_core.base.planning import PlanStatus, StopCondition
-from contact_stack.robust import tamsi_judge
+from contact_stack.robust.risk import simulate_in_tamsi
 from robust_planner import (
     FailureConfig,
     FailureRate,
@@ -128,7 +128,7 @@ def test_impacts_are_those_of_tamsi_sim() -> None:
     controls = np.random.default_rng(0).normal(10.0, 20.0, (problem.knots, 1))
     worlds = draw_worlds(problem, {"height": Normal(0.0, 0.005)}, 20, 0, "test")
     ours = simulator(problem, failure, RiskSettings())(problem, controls, worlds)
-    judged = tamsi_judge.simulate_worlds(problem, controls, worlds)
+    judged = simulate_in_tamsi(problem, controls, worlds)
     speed, true = (motion.impact_speed.max(axis=(1, 2)) for motion in (ours, judged))
     assert true.min() > 0.2
     np.testing.assert_allclose(speed, true, atol=0.03)
@@ -203,9 +203,7 @@ def test_the_sled_keeps_its_promise(sled: Example) -> None:
     assert plan.nominal_rate.low >= 0.5
     assert np.abs(plan.trajectory.control).max() <= 60.0 + 1e-9
     few = fresh.select(slice(0, 150))
-    judged = failure_rate(
-        problem, sled.failure, plan.trajectory.control, few, tamsi_judge.simulate_worlds
-    )
+    judged = failure_rate(problem, sled.failure, plan.trajectory.control, few, simulate_in_tamsi)
     assert judged.low <= 0.05
 
 
@@ -268,6 +266,6 @@ def test_promises_hold_in_tamsi_sim(name: str, risk: float) -> None:
         assert plan.status is PlanStatus.SUCCEEDED
     worlds = draw_worlds(problem, uncertain, 10_000, 1, "judge in tamsi_sim")
     judged = failure_rate(
-        problem, example.failure, plan.trajectory.control, worlds, tamsi_judge.simulate_worlds
+        problem, example.failure, plan.trajectory.control, worlds, simulate_in_tamsi
     )
     assert judged.high <= 1.4 * promised, judged

@@ -1,6 +1,7 @@
 """What kernels read of collision shapes, and what they compute.
 
-Sizes: nb moving bodies, ns shapes, np pairs of shapes in contact, nh hulls, nc contact points.
+Sizes: nb moving bodies, ns shapes, np pairs of shapes in contact, nh hulls, nk pairs of hulls that
+may be close, nc contact points.
 
 A hull is what the broad phase sees: a sphere about all shapes of a moving body, or about one
 fixed shape.
@@ -8,7 +9,7 @@ fixed shape.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -40,14 +41,14 @@ class Geometry(NamedTuple):
         group: (ns) of shapes that touch the same others, see Rules.
     """
 
-    kind: np.ndarray
-    size: np.ndarray
-    body: np.ndarray
-    tree: np.ndarray
-    rotation: np.ndarray
-    position: np.ndarray
-    radius: np.ndarray
-    group: np.ndarray
+    kind: Annotated[np.ndarray, int, "ns"]
+    size: Annotated[np.ndarray, float, "ns", 3]
+    body: Annotated[np.ndarray, int, "ns"]
+    tree: Annotated[np.ndarray, int, "ns"]
+    rotation: Annotated[np.ndarray, float, "ns", 3, 3]
+    position: Annotated[np.ndarray, float, "ns", 3]
+    radius: Annotated[np.ndarray, float, "ns"]
+    group: Annotated[np.ndarray, int, "ns"]
 
 
 class Hulls(NamedTuple):
@@ -63,13 +64,13 @@ class Hulls(NamedTuple):
         shapes: (ns) the shapes, hull by hull.
     """
 
-    body: np.ndarray
-    center: np.ndarray
-    radius: np.ndarray
-    shape: np.ndarray
-    group: np.ndarray
-    first_shape: np.ndarray
-    shapes: np.ndarray
+    body: Annotated[np.ndarray, int, "nh"]
+    center: Annotated[np.ndarray, float, "nh", 3]
+    radius: Annotated[np.ndarray, float, "nh"]
+    shape: Annotated[np.ndarray, int, "nh"]
+    group: Annotated[np.ndarray, int, "nh"]
+    first_shape: Annotated[np.ndarray, int, "nh + 1"]
+    shapes: Annotated[np.ndarray, int, "ns"]
 
 
 class Rules(NamedTuple):
@@ -99,20 +100,20 @@ class SweptHulls(NamedTuple):
     """The broad phase: hulls in the order in which a plane sweeps over them.
 
     Attributes:
-        number: (1) how many pairs of hulls are close; more than n if they did not fit.
+        number: (1) how many pairs of hulls are close; more than nk if they did not fit.
         order: (nh) hulls by their lower ends.
         ends: (nh, 2) lower and upper end of each hull along the plane's normal [m].
-        close: (n, 2) hulls whose spheres overlap, in no order.
+        close: (nk, 2) hulls whose spheres overlap, in no order.
         first: (nh + 1) first entry of partner that is a hull's.
-        partner: (n) hulls close to a hull that come behind it, in their order.
+        partner: (nk) hulls close to a hull that come behind it, in their order.
     """
 
-    number: np.ndarray
-    order: np.ndarray
-    ends: np.ndarray
-    close: np.ndarray
-    first: np.ndarray
-    partner: np.ndarray
+    number: Annotated[np.ndarray, int, 1]
+    order: Annotated[np.ndarray, int, "nh"]
+    ends: Annotated[np.ndarray, float, "nh", 2]
+    close: Annotated[np.ndarray, int, "nk", 2]
+    first: Annotated[np.ndarray, int, "nh + 1"]
+    partner: Annotated[np.ndarray, int, "nk"]
 
 
 class Pairs(NamedTuple):
@@ -129,14 +130,14 @@ class Pairs(NamedTuple):
         rolling: (np) moment about the tangents per normal force [m].
     """
 
-    number: np.ndarray
-    shapes: np.ndarray
-    rule: np.ndarray
-    stiffness: np.ndarray
-    dissipation: np.ndarray
-    friction: np.ndarray
-    torsional: np.ndarray
-    rolling: np.ndarray
+    number: Annotated[np.ndarray, int, 1]
+    shapes: Annotated[np.ndarray, int, "np", 2]
+    rule: Annotated[np.ndarray, int, "np"]
+    stiffness: Annotated[np.ndarray, float, "np"]
+    dissipation: Annotated[np.ndarray, float, "np"]
+    friction: Annotated[np.ndarray, float, "np"]
+    torsional: Annotated[np.ndarray, float, "np"]
+    rolling: Annotated[np.ndarray, float, "np"]
 
 
 class ShapePoses(NamedTuple):
@@ -148,9 +149,9 @@ class ShapePoses(NamedTuple):
         hull: (nh, 3) centres of the hulls [m].
     """
 
-    rotation: np.ndarray
-    position: np.ndarray
-    hull: np.ndarray
+    rotation: Annotated[np.ndarray, float, "ns", 3, 3]
+    position: Annotated[np.ndarray, float, "ns", 3]
+    hull: Annotated[np.ndarray, float, "nh", 3]
 
 
 class Contacts(NamedTuple):
@@ -165,12 +166,12 @@ class Contacts(NamedTuple):
         stiffness: (nc) k [N/m].
     """
 
-    number: np.ndarray
-    pair: np.ndarray
-    depth: np.ndarray
-    point: np.ndarray
-    frame: np.ndarray
-    stiffness: np.ndarray
+    number: Annotated[np.ndarray, int, 1]
+    pair: Annotated[np.ndarray, int, "nc"]
+    depth: Annotated[np.ndarray, float, "nc"]
+    point: Annotated[np.ndarray, float, "nc", 3]
+    frame: Annotated[np.ndarray, float, "nc", 3, 3]
+    stiffness: Annotated[np.ndarray, float, "nc"]
 
 
 class Polytope(NamedTuple):
@@ -183,10 +184,10 @@ class Polytope(NamedTuple):
         edge: (l, 2) border of the triangles that a new corner replaces.
     """
 
-    point: np.ndarray
-    corner: np.ndarray
-    plane: np.ndarray
-    edge: np.ndarray
+    point: Annotated[np.ndarray, float, MAX_POINTS, 6]
+    corner: Annotated[np.ndarray, int, MAX_TRIANGLES, 3]
+    plane: Annotated[np.ndarray, float, MAX_TRIANGLES, 4]
+    edge: Annotated[np.ndarray, int, MAX_EDGES, 2]
 
 
 @kernel
@@ -208,7 +209,7 @@ class Scratch(NamedTuple):
         polytope: For general convex shapes.
     """
 
-    clip: np.ndarray
+    clip: Annotated[np.ndarray, float, 3, MAX_CORNERS, 3]
     polytope: Polytope
 
 

@@ -92,11 +92,7 @@ def depth_of_surface(
 
 
 def gap_of_hull(
-    points: np.ndarray,
-    triangles: np.ndarray,
-    hull: ConvexMesh,
-    center: np.ndarray,
-    least: float,
+    points: np.ndarray, triangles: np.ndarray, hull: ConvexMesh, center: np.ndarray, least: float
 ) -> float:
     """Return how far the surface of a mesh's convex hull is from the mesh, as over a cup's mouth.
 

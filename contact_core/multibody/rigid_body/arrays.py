@@ -1,7 +1,7 @@
 """What kernels read of rigid bodies, and what they compute.
 
 Sizes: nb moving bodies, nm motion columns, nq positions, nv velocities (degrees of freedom),
-nt trees.
+nt trees, nw velocities of the widest tree.
 
 A motion column is the spatial velocity of a body per unit of one degree of freedom. A free
 body has six columns, a ball joint three, another joint one; a mimic joint has a column of its
@@ -15,7 +15,7 @@ Spatial vectors are (angular, linear), expressed in world axes about the world o
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -38,18 +38,18 @@ class Bodies(NamedTuple):
         column_parent: (nm) next column towards the world, -1 at its end.
     """
 
-    parent: np.ndarray
-    joint_type: np.ndarray
-    joint_axis: np.ndarray
-    joint_rotation: np.ndarray
-    joint_position: np.ndarray
-    joint_ratio: np.ndarray
-    joint_offset: np.ndarray
-    q_index: np.ndarray
-    first_column: np.ndarray
-    last_column: np.ndarray
-    column_dof: np.ndarray
-    column_parent: np.ndarray
+    parent: Annotated[np.ndarray, int, "nb"]
+    joint_type: Annotated[np.ndarray, int, "nb"]
+    joint_axis: Annotated[np.ndarray, float, "nb", 3]
+    joint_rotation: Annotated[np.ndarray, float, "nb", 3, 3]
+    joint_position: Annotated[np.ndarray, float, "nb", 3]
+    joint_ratio: Annotated[np.ndarray, float, "nb"]
+    joint_offset: Annotated[np.ndarray, float, "nb"]
+    q_index: Annotated[np.ndarray, int, "nb"]
+    first_column: Annotated[np.ndarray, int, "nb"]
+    last_column: Annotated[np.ndarray, int, "nb"]
+    column_dof: Annotated[np.ndarray, int, "nm"]
+    column_parent: Annotated[np.ndarray, int, "nm"]
 
 
 class Inertias(NamedTuple):
@@ -62,10 +62,10 @@ class Inertias(NamedTuple):
         gravity: (nb, 3) [m/s^2]; zero where a controller compensates it.
     """
 
-    mass: np.ndarray
-    center: np.ndarray
-    inertia: np.ndarray
-    gravity: np.ndarray
+    mass: Annotated[np.ndarray, float, "nb"]
+    center: Annotated[np.ndarray, float, "nb", 3]
+    inertia: Annotated[np.ndarray, float, "nb", 3, 3]
+    gravity: Annotated[np.ndarray, float, "nb", 3]
 
 
 class Joints(NamedTuple):
@@ -88,19 +88,19 @@ class Joints(NamedTuple):
         limit_dissipation: (nv) dissipation of the end stop [s/rad or s/m].
     """
 
-    q: np.ndarray
-    armature: np.ndarray
-    damping: np.ndarray
-    friction: np.ndarray
-    static_excess: np.ndarray
-    stribeck_velocity: np.ndarray
-    presliding_stiffness: np.ndarray
-    stiffness: np.ndarray
-    rest: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-    limit_stiffness: np.ndarray
-    limit_dissipation: np.ndarray
+    q: Annotated[np.ndarray, int, "nv"]
+    armature: Annotated[np.ndarray, float, "nv"]
+    damping: Annotated[np.ndarray, float, "nv"]
+    friction: Annotated[np.ndarray, float, "nv"]
+    static_excess: Annotated[np.ndarray, float, "nv"]
+    stribeck_velocity: Annotated[np.ndarray, float, "nv"]
+    presliding_stiffness: Annotated[np.ndarray, float, "nv"]
+    stiffness: Annotated[np.ndarray, float, "nv"]
+    rest: Annotated[np.ndarray, float, "nv"]
+    lower: Annotated[np.ndarray, float, "nv"]
+    upper: Annotated[np.ndarray, float, "nv"]
+    limit_stiffness: Annotated[np.ndarray, float, "nv"]
+    limit_dissipation: Annotated[np.ndarray, float, "nv"]
 
 
 class Trees(NamedTuple):
@@ -113,9 +113,9 @@ class Trees(NamedTuple):
             the leaves to the root where a tree branches, so that branches stay apart.
     """
 
-    first_dof: np.ndarray
-    of_dof: np.ndarray
-    elimination: np.ndarray
+    first_dof: Annotated[np.ndarray, int, "nt + 1"]
+    of_dof: Annotated[np.ndarray, int, "nv"]
+    elimination: Annotated[np.ndarray, int, "nv"]
 
 
 class State(NamedTuple):
@@ -129,8 +129,8 @@ class State(NamedTuple):
             frame, which is fixed in the parent.
     """
 
-    q: np.ndarray
-    v: np.ndarray
+    q: Annotated[np.ndarray, float, "nq"]
+    v: Annotated[np.ndarray, float, "nv"]
 
 
 class Kinematics(NamedTuple):
@@ -144,19 +144,19 @@ class Kinematics(NamedTuple):
         acceleration: (nb, 6) velocity-dependent part of the spatial accelerations.
     """
 
-    rotation: np.ndarray
-    position: np.ndarray
-    motion: np.ndarray
-    velocity: np.ndarray
-    acceleration: np.ndarray
+    rotation: Annotated[np.ndarray, float, "nb", 3, 3]
+    position: Annotated[np.ndarray, float, "nb", 3]
+    motion: Annotated[np.ndarray, float, "nm", 6]
+    velocity: Annotated[np.ndarray, float, "nb", 6]
+    acceleration: Annotated[np.ndarray, float, "nb", 6]
 
 
 class BodyDynamics(NamedTuple):
     """Mass matrix and bias forces, and the subtrees they are summed over.
 
     Attributes:
-        mass_matrix: (nv, n) rows of M with the effective armature, within their trees: entry
-            (i, j) is in column j - first_dof of i's tree, which has up to n.
+        mass_matrix: (nv, nw) rows of M with the effective armature, within their trees: entry
+            (i, j) is in column j - first_dof of i's tree.
         bias: (nv) C(q, v) v - gravity.
         force: (nb, 6) spatial bias forces, then summed over subtrees.
         composite_mass: (nb) [kg] of the subtree.
@@ -165,13 +165,13 @@ class BodyDynamics(NamedTuple):
         momentum: (6) scratch, a column's spatial momentum.
     """
 
-    mass_matrix: np.ndarray
-    bias: np.ndarray
-    force: np.ndarray
-    composite_mass: np.ndarray
-    composite_moment: np.ndarray
-    composite_inertia: np.ndarray
-    momentum: np.ndarray
+    mass_matrix: Annotated[np.ndarray, float, "nv", "nw"]
+    bias: Annotated[np.ndarray, float, "nv"]
+    force: Annotated[np.ndarray, float, "nb", 6]
+    composite_mass: Annotated[np.ndarray, float, "nb"]
+    composite_moment: Annotated[np.ndarray, float, "nb", 3]
+    composite_inertia: Annotated[np.ndarray, float, "nb", 3, 3]
+    momentum: Annotated[np.ndarray, float, 6]
 
 
 class Jacobian(NamedTuple):
@@ -184,6 +184,6 @@ class Jacobian(NamedTuple):
         columns: (nc) how many there are.
     """
 
-    entry: np.ndarray
-    dof: np.ndarray
-    columns: np.ndarray
+    entry: Annotated[np.ndarray, float, "nc", 3, "n"]
+    dof: Annotated[np.ndarray, np.uint64, "nc", "n"]
+    columns: Annotated[np.ndarray, int, "nc"]

@@ -8,10 +8,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from contact_core.base.figures import MovingFigure
 from contact_core.base.sweep import Sweep
 from contact_experiments.irs.paper.plans import DRAWN, PLANS
 from contact_experiments.irs.runs import SEEDS, SYSTEMS, run_all
+from contact_experiments.papers.pictures import MovingFigure
 from irs_planner.plots.drawing import PlanarDrawing
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics
 

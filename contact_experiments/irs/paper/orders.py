@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from contact_core.base.figures import FigureResult, new_figure
+from contact_core.base.figures import new_figure
 from contact_core.base.sweep import Sweep
 from contact_experiments.irs.benchmark import ORDERS, seconds_per_iteration
 from contact_experiments.irs.runs import SEEDS, SYSTEMS, run_all
 from contact_experiments.papers.figure import spread
+from contact_experiments.papers.pictures import FigureResult
 from irs_planner.plots.figures import draw_costs, frame_costs, mode_style, name_lines
 
 MODES = ("exact", "zero")

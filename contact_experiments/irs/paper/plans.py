@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from contact_core.base.figures import FigureResult
 from contact_core.base.sweep import Sweep
 from contact_experiments.irs.runs import SEEDS, SYSTEMS, PlanRun, run_all
 from contact_experiments.papers.figure import spread
+from contact_experiments.papers.pictures import FigureResult
 from irs_planner.plots.drawing import PlanarDrawing
 from irs_planner.plots.figures import ZERO, draw_costs, frame_costs, name_lines, plot_costs
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics

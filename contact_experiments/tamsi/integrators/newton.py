@@ -49,11 +49,9 @@ def _evaluate_iterate(simulation: Simulation, memory: Memory, differentiate: boo
     points, jacobian, forces = (
         simulation.contacts, simulation.jacobian, simulation.contact_forces,
     )  # fmt: skip
-    joint_forces, dynamics, v = (
-        simulation.joint_forces, simulation.dynamics, simulation.newton.v,
+    joint_forces, dynamics, trees = (
+        simulation.joint_forces, simulation.dynamics, simulation.trees,
     )  # fmt: skip
-    trees = simulation.trees
-    stiction = simulation.settings.stiction_velocity
     found = 0
     for k in range(-2 * nv if differentiate else 0, 1):
         # The point of this turn: moved along v_j, along q_j, or the iterate itself.
@@ -71,12 +69,10 @@ def _evaluate_iterate(simulation: Simulation, memory: Memory, differentiate: boo
 
         found = evaluate(simulation)
         contacts = min(found, points.depth.shape[0])
-        start_substeps(state.v, points, forces, joint_forces, v, contacts)
+        start_substeps(simulation, contacts)
         # h = 0: forces of this very state, without the look ahead of (19).
-        update_contact_forces(
-            simulation.pairs, points, jacobian, simulation.settings, forces, v, contacts, 0.0
-        )
-        update_joint_forces(joints, drives, state.q, v, joint_forces, stiction, 0.0)
+        update_contact_forces(simulation, contacts, 0.0)
+        update_joint_forces(simulation, 0.0)
 
         for i in range(nv):
             force = drives.applied[i] + joint_forces.force[i] - dynamics.bias[i]

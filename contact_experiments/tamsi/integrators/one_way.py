@@ -151,7 +151,7 @@ def advance_one_way(
 def _advance(simulation: Simulation, excitation: Excitation, memory: Memory, steps: int) -> int:
     h, clock, counters = simulation.settings.time_step, memory.clock, simulation.counters
     state, drives, newton = simulation.state, simulation.drives, simulation.newton
-    points, forces = simulation.contacts, simulation.contact_forces
+    points = simulation.contacts
     for _ in range(steps):
         move_targets(drives.target, drives.target_rate)
         excite(excitation, clock[data.TIME] + h, drives.applied)
@@ -159,13 +159,13 @@ def _advance(simulation: Simulation, excitation: Excitation, memory: Memory, ste
         contacts = evaluate(simulation)
         if contacts > points.depth.shape[0]:
             return TOO_MANY_CONTACTS
-        start_substeps(state.v, points, forces, simulation.joint_forces, newton.v, contacts)
+        start_substeps(simulation, contacts)
         ratio = h * _highest_frequency(simulation, memory, contacts, h)
         clock[data.NORMAL_RATIO] = max(ratio, clock[data.NORMAL_RATIO])
         if ratio >= WARNING_RATIO:
             clock[data.WARNED_SINCE] = min(clock[data.TIME], clock[data.WARNED_SINCE])
         _freeze_normal_forces(simulation, memory, contacts)
-        set_momentum(simulation.trees, simulation.dynamics, drives.applied, newton, h)
+        set_momentum(simulation, h)
         before = counters[SOLVER_ITERATIONS]
         converged = solve(simulation)
         memory.counters[data.ITERATIONS] += counters[SOLVER_ITERATIONS] - before

@@ -14,17 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.figure import Figure
 
-from contact_core.base.figures import (
-    BLUE,
-    BROWN,
-    GREEN,
-    GREY,
-    ORANGE,
-    RED,
-    FigureResult,
-    new_figure,
-)
+from contact_core.base.figures import BLUE, BROWN, GREEN, GREY, ORANGE, RED, new_figure
 from contact_core.base.sweep import Sweep
+from contact_experiments.papers.pictures import FigureResult
 from contact_experiments.tamsi.cases import StickSlipBox
 from contact_experiments.tamsi.integrators.integrator import (
     PUBLISHED,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from contact_core.base.figures import MovingFigure
 from contact_core.base.sweep import Sweep
+from contact_experiments.papers.pictures import MovingFigure
 from contact_experiments.tamsi.cases import AllegroHand
 from contact_experiments.tamsi.paper.hand_drawing import HandDrawing
 from contact_experiments.tamsi.paper.hand_figure import DURATION, frame_hand, turn_mug

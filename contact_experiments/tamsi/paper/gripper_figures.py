@@ -17,8 +17,9 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from contact_core.base.errors import ContactStackError
-from contact_core.base.figures import BLUE, GREEN, GREY, ORANGE, RED, FigureResult, new_figure
+from contact_core.base.figures import BLUE, GREEN, GREY, ORANGE, RED, new_figure
 from contact_core.base.sweep import Sweep
+from contact_experiments.papers.pictures import FigureResult
 from contact_experiments.tamsi.cases import MUG, ParallelGripper
 from contact_experiments.tamsi.integrators.integrator import (
     SCHEMES,

@@ -14,9 +14,10 @@ from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d import Axes3D
 
 from contact_core.base.errors import ContactStackError
-from contact_core.base.figures import BLUE, RED, FigureResult, dress
+from contact_core.base.figures import BLUE, RED, dress
 from contact_core.base.sweep import Sweep
 from contact_experiments.papers.figure import spread
+from contact_experiments.papers.pictures import FigureResult
 from contact_experiments.tamsi.cases import MUG, AllegroHand, fingers_in_contact
 from contact_experiments.tamsi.integrators.integrator import SCHEMES, IntegratorConfig
 from contact_experiments.tamsi.paper.hand_drawing import HandDrawing

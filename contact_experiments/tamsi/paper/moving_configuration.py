@@ -11,12 +11,13 @@ import numpy as np
 import pinocchio as pin
 from matplotlib.figure import Figure
 
-from contact_core.base.figures import BLUE, GREEN, GREY, RED, FigureResult, new_figure
+from contact_core.base.figures import BLUE, GREEN, GREY, RED, new_figure
 from contact_core.base.sweep import Sweep
 from contact_core.robot.description import read_urdf
 from contact_core.robot.scene import Instance
 from contact_core.robot.surface import Surface
 from contact_experiments.papers.figure import spread
+from contact_experiments.papers.pictures import FigureResult
 from contact_experiments.tamsi.cases import MUG, ParallelGripper, StickSlipBox
 from contact_experiments.tamsi.integrators.excitation import Excitation
 from contact_experiments.tamsi.integrators.integrator import SolverEffort, make_integrator

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.figure import Figure
 
-from contact_core.base.figures import BLUE, GREEN, RED, FigureResult, new_figure
+from contact_core.base.figures import BLUE, GREEN, RED, new_figure
 from contact_core.base.sweep import Sweep
 from contact_experiments.papers.figure import spread
+from contact_experiments.papers.pictures import FigureResult
 from contact_experiments.tamsi.cases import Case, ParallelGripper
 from contact_experiments.tamsi.integrators.integrator import (
     SCHEMES,

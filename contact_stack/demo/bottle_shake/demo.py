@@ -23,13 +23,13 @@ from contact_core.base.figures import (
 from contact_core.base.results import Rows, table
 from contact_core.robot.scene import write_scene
 from contact_ros.driver_profile import overlay
-from contact_stack.demo.bottle_shake.joint_controller import (
+from contact_stack.demo.bottle_shake.node import (
     CONTROLLERS,
     INVERSE_DYNAMICS,
     SCENE,
+    BottleNode,
     scene_for,
 )
-from contact_stack.demo.bottle_shake.node import BottleNode
 from contact_stack.demo.bottle_shake.procedure import HELD
 from contact_stack.demo.bottle_shake.record import (
     OUT_OF_HAND,
@@ -39,13 +39,7 @@ from contact_stack.demo.bottle_shake.record import (
 )
 from contact_stack.demo.bottle_shake.task import BottleStage, BottleTask
 from contact_stack.demo.client_node import Connection
-from contact_stack.demo.runner import (
-    DRIVER,
-    ENGINE,
-    REALTIME,
-    Demo,
-    Option,
-)
+from contact_stack.demo.runner import DRIVER, ENGINE, REALTIME, Demo, Option
 
 FEEDBACK = {"both": ("on", "off"), "on": ("on",), "off": ("off",)}
 PREFIX = "feedback_"

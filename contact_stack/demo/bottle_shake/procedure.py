@@ -114,12 +114,7 @@ class Procedure:
     """
 
     def __init__(
-        self,
-        robot: Robot,
-        task: BottleTask,
-        q_start: np.ndarray,
-        period: float,
-        feedback: bool,
+        self, robot: Robot, task: BottleTask, q_start: np.ndarray, period: float, feedback: bool
     ) -> None:
         """Plan the motions up to the placement.
 

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import cycle
 from typing import Any
 
-from contact_aware_control.config import ControllerConfig
-from contact_aware_control.controllers import CONTROLLERS
-from contact_core.base.config import from_mapping, unflatten
-from contact_core.base.figures import BLUE, BROWN, GREEN, GREY, ORANGE, PURPLE, RED
+from contact_core.base.figures import BLUE, BROWN, GREEN, ORANGE, PURPLE
 
 NULL_SPACE_STEP = 0.002
 """Bound on the step of the null-space baseline that has one, as the QP's by default [rad]."""
@@ -41,18 +37,6 @@ class Variant:
         return {"color": self.color, "lw": 1.2, "ls": self.line, "label": self.label}
 
 
-def controller_config(values: Mapping[str, Any]) -> ControllerConfig:
-    """Return all parameters of a variant's controller.
-
-    Args:
-        values: Those of the variant.
-
-    Raises:
-        ConfigError: If there is no such parameter, or a value is not valid.
-    """
-    return from_mapping(ControllerConfig, unflatten(values))
-
-
 VARIANTS: dict[str, Variant] = {
     "qp": Variant("QP (24)", BLUE, {"controller": "qp"}, baseline=False),
     "qp_incremental": Variant(
@@ -74,17 +58,3 @@ VARIANTS: dict[str, Variant] = {
     "impedance": Variant("Cartesian impedance", PURPLE, {"controller": "impedance"}),
 }
 """Those that come with the package."""
-
-
-def compared() -> dict[str, Variant]:
-    """Return the controllers of this package, and those that somebody else has registered.
-
-    Returns:
-        Name -> its variant: one for each name of CONTROLLERS, in their order, and besides the
-        variants whose parameters differ from their controller's.
-    """
-    others = (name for name in CONTROLLERS if name not in VARIANTS)
-    return VARIANTS | {
-        name: Variant(name.replace("_", " "), color, {"controller": name})
-        for name, color in zip(others, cycle((RED, GREY)), strict=False)
-    }

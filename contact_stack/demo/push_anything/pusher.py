@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
 from contact_core.base.config import nested, parameter
 from contact_core.base.seeds import generator
+from contact_core.robot.scene import write_scene
 from contact_core.robot.scene_config import CameraConfig
-from contact_stack.demo.push_anything.shapes import HEIGHT
+from contact_stack.demo.push_anything.shapes import HEIGHT, PushedObject
 from contact_stack.demo.push_anything.task import OBJECT, TABLE, PushTask, seen_from_above
 from irs_planner.closed_loop import ClosedLoop, Phase
 from irs_planner.object_tracker import ObjectTracker, TrackerConfig
@@ -95,11 +98,7 @@ class Pusher:
     """
 
     def __init__(
-        self,
-        task: PushTask,
-        conditions: PushConditions,
-        tool: np.ndarray,
-        seed: int,
+        self, task: PushTask, conditions: PushConditions, tool: np.ndarray, seed: int
     ) -> None:
         """Begin.
 
@@ -156,3 +155,31 @@ class Pusher:
 def _polar(place: np.ndarray) -> np.ndarray:
     """Return azimuth [rad] and distance [m] of a place (2)."""
     return np.array([math.atan2(place[1], place[0]), math.hypot(*place)])
+
+
+def write_push_scene(task: PushTask, conditions: PushConditions, folder: Path) -> Path:
+    """Write a scene, and the description of what is pushed.
+
+    Args:
+        task: What is to be pushed where.
+        conditions: How mass and friction differ from what the planner takes them for.
+        folder: Where the files are written.
+
+    Returns:
+        The scene's file, as an absolute path.
+    """
+    thing = PushedObject.make(task.thing.name, task.thing.mass * conditions.mass)
+    x, y, turn = task.start
+
+    def change(values: dict[str, Any]) -> None:
+        values["engine"] = conditions.engine
+        values["surfaces"]["smooth"]["friction"] *= conditions.friction
+        del values["objects"]["box"]
+        values["objects"][OBJECT] = {
+            "urdf": str(thing.urdf(folder).resolve()),
+            "free": True,
+            "xyz": [x, y, TABLE + HEIGHT / 2.0],
+            "rpy": [0.0, 0.0, turn],
+        }
+
+    return write_scene("push_box", folder / f"push_{thing.name}.yaml", change)

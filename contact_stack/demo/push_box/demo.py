@@ -12,16 +12,7 @@ import pinocchio as pin
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from contact_core.base.figures import (
-    BLUE,
-    BROWN,
-    GREEN,
-    GREY,
-    ORANGE,
-    draw_limit,
-    dress,
-    save,
-)
+from contact_core.base.figures import BLUE, BROWN, GREEN, GREY, ORANGE, draw_limit, dress, save
 from contact_core.base.results import Rows, table
 from contact_stack.demo.client_node import NAME, Connection
 from contact_stack.demo.contact_tracking.statistics import trajectory_hash

@@ -20,8 +20,7 @@ from contact_ros.driver_profile import overlay
 from contact_stack.demo.client_node import Connection
 from contact_stack.demo.contact_tracking.statistics import trajectory_hash
 from contact_stack.demo.runner import DRIVER, Demo
-from contact_stack.demo.sled.node import SledNode, Slide
-from contact_stack.demo.sled.task import SCENE, SLIDING, carried_mass
+from contact_stack.demo.sled.node import SCENE, SLIDING, SledNode, Slide, carried_mass
 from robust_planner.examples import Example, sled
 from robust_planner.planner import RobustRequest, answer
 from robust_planner.report import report

@@ -1,4 +1,4 @@
-"""The node that streams the wrenches of a plan, and watches the sled."""
+"""Pushing the sled: what the planner is told of the arm, and the node that streams a plan."""
 
 from __future__ import annotations
 
@@ -17,7 +17,29 @@ from contact_ros.driver_profile import OverlayWriter
 from contact_ros.geometry import frame_pose
 from contact_stack.demo.client_node import CLOCK, OBJECTS, ClientNode, Connection
 from contact_stack.demo.setpoint_gate import SetpointGate
-from contact_stack.demo.sled.task import ALONG, RESTING, SAME_TIME
+from tamsi_sim.robot.plant import cartesian_impedance
+
+SCENE = "slide_sled"
+SLIDING = "sliding"
+"""The surface of sled and table."""
+ALONG = 1
+"""The motion is along y of the base frame, the second entry of a wrench."""
+RESTING = 0.5
+"""Time without a wrench in which the jaws close and the sled comes to rest [s]."""
+SAME_TIME = 1e-6
+"""Sums of periods have no exact representation [s]."""
+
+
+def carried_mass() -> float:
+    """Return the inertia of the arm along the motion, at its start [kg].
+
+    The arm offers no stiffness there, but its links have to be accelerated. The planner is told
+    that, but not that it changes on the way, nor about the friction in the arm's joints.
+    """
+    scene = Scene.load(SCENE)
+    start = np.array(scene.config.robot.initial_positions)
+    return float(cartesian_impedance(scene).tool_inertia(start)[ALONG, ALONG])
+
 
 SLED = "sled"
 STATE = "state"

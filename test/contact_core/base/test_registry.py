@@ -30,14 +30,6 @@ def test_a_name_is_given_once(shapes) -> None:
         shapes.register("square", 5)
 
 
-def test_an_item_is_replaced_within_a_block_only(shapes) -> None:
-    with pytest.raises(ZeroDivisionError), shapes.replaced("square", 0):
-        1 / shapes["square"]
-    assert shapes["square"] == 4
-    with pytest.raises(ConfigError, match="unknown shape"), shapes.replaced("line", 2):
-        pass
-
-
 def test_another_package_adds_an_item_by_an_entry_point() -> None:
     """That of this project's own metadata: the experiments register a model of contact."""
     models: Registry[object] = Registry("contact model", {}, "contact_stack.contact_models")

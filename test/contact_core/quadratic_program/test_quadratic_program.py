@@ -20,6 +20,25 @@ OPTIMAL = QuadraticProgramStatus.OPTIMAL
 INFEASIBLE = QuadraticProgramStatus.INFEASIBLE
 
 
+def optimality_error(problem, solution):
+    """Return the largest violation of the KKT conditions, which an optimal solution meets."""
+    x, multipliers = solution.x, solution.multipliers
+    rows, n = problem.constraint_matrix.shape
+    y, z_lower, z_upper = np.split(multipliers, (rows, rows + n))
+    hessian = np.tril(problem.hessian) + np.tril(problem.hessian, -1).T
+    slope = hessian @ x + problem.gradient + problem.constraint_matrix.T @ y - z_lower + z_upper
+    left = problem.constraint_bound - problem.constraint_matrix @ x
+    distance = np.concatenate((left, x - problem.lower, problem.upper - x))
+    held = multipliers != 0.0
+    slack = np.abs(multipliers[held] * distance[held])
+    return max(
+        np.abs(slope).max(),
+        -distance.min(),
+        -multipliers.min(initial=0.0),
+        slack.max(initial=0.0),
+    )
+
+
 def unconstrained():
     return QuadraticProgram.from_arrays(np.diag([2.0, 4.0]), [-2.0, 4.0]), [1.0, -1.0]
 
@@ -96,7 +115,7 @@ def test_named_problems(named, solver):
     assert solution.optimal
     tolerance = 1e-12 if solver == "dual_active_set" else 1e-6
     np.testing.assert_allclose(solution.x, expected, atol=tolerance)
-    assert problem.optimality_error(solution.x, solution.multipliers) < 10 * tolerance
+    assert optimality_error(problem, solution) < 10 * tolerance
 
 
 def contradiction(rows, bounds, **box):
@@ -146,7 +165,7 @@ def test_only_the_lower_triangle_of_the_hessian_is_read():
     problem = QuadraticProgram.from_arrays([[2.0, 77.0], [1.0, 2.0]], [-3.0, -3.0])
     solution = DualActiveSetSolver().solve(problem)
     np.testing.assert_allclose(solution.x, [1.0, 1.0], atol=1e-14)
-    assert problem.optimality_error(solution.x, solution.multipliers) < 1e-14
+    assert optimality_error(problem, solution) < 1e-14
 
 
 def test_active_set_names_what_holds_the_solution_back():
@@ -203,7 +222,7 @@ def sweep(count, seed):
             continue
         assert solution.status == OPTIMAL
         np.testing.assert_allclose(solution.x, expected, atol=1e-9)
-        assert problem.optimality_error(solution.x, solution.multipliers) < 1e-9
+        assert optimality_error(problem, solution) < 1e-9
     return infeasible
 
 

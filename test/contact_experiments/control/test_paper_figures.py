@@ -15,11 +15,11 @@ from contact_core.base.results import look_up
 from contact_core.base.sweep import Plugin, Sweep, Workers
 from contact_experiments.control.paper import PAPER
 from contact_experiments.control.paper_figures import Effort, figure_5, figure_7, section_vi
-from contact_experiments.control.trial import PARTICLE_FILTER, Trial, run_trial
+from contact_experiments.control.trial import PARTICLE_FILTER, Trial, compared, run_trial
 from contact_experiments.papers.figure import PaperFigure
 from contact_experiments.papers.page import shown
 from contact_stack.demo.contact_tracking.run_figures import draw_release
-from contact_stack.demo.contact_tracking.variants import VARIANTS, compared
+from contact_stack.demo.contact_tracking.variants import VARIANTS
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "papers"
 IN_CONTACT = 3.4

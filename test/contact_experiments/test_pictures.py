@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
-from contact_core.base.figures import FILM_RATE, LAST_PICTURE, MovingFigure, save_film
+from contact_experiments.papers.pictures import FILM_RATE, LAST_PICTURE, MovingFigure, save_film
 
 
 def moving_dot(duration: float) -> MovingFigure:
