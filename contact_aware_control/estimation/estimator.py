@@ -169,7 +169,7 @@ class ContactEstimator(Estimator):
 
     def _explain(self, free: FreeTorque) -> Verdict:
         balance, smooth, covariance = self._balance, free.smooth, free.covariance
-        matrix, found, known = balance.load_matrix, balance.found_load, balance.known_load
+        matrix, found, known = free.load_matrix, balance.found_load, balance.known_load
         verdict = self._classifier.update(smooth, covariance, matrix, known, free.period)
         load, deviation = self._classifier.load, self._classifier.covariance
         if found.any() and (

@@ -229,7 +229,7 @@ class LoadClassifier:
         torque, covariance, matrix, known, period = sample
         change = torque - self.contact
         # It may press any harder, or not at all.
-        along = np.outer(self.contact, self.contact)
+        along = self.contact[:, None] * self.contact
         steady = self._beside(covariance, CERTAIN)
         is_slight = squared_norm(steady + along, change) < self._threshold
         if self._in_doubt:

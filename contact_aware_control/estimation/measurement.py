@@ -232,14 +232,15 @@ def inverse(covariance: np.ndarray) -> np.ndarray:
 
     Beside absurd forces rounding leaves a matrix that has none: what is lost counts as unknown.
     """
-    a = covariance.copy()
-    for k in range(a.shape[0]):
-        pivot = max(a[k, k], NEGLIGIBLE * covariance[k, k])
+    a, n = covariance.copy(), covariance.shape[0]
+    for k in range(n):
+        share = 1.0 / max(a[k, k], NEGLIGIBLE * covariance[k, k])
         a[k, k] = 1.0
-        a[k] /= pivot
-        for i in range(a.shape[0]):
+        for j in range(n):
+            a[k, j] *= share
+        for i in range(n):
             if i != k:
-                factor = a[i, k]
-                a[i, k] = 0.0
-                a[i] -= factor * a[k]
+                factor, a[i, k] = a[i, k], 0.0
+                for j in range(n):
+                    a[i, j] -= factor * a[k, j]
     return a

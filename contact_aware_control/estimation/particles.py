@@ -231,8 +231,9 @@ def replicate(particles: Particles, resampled: Particles, offset: float) -> None
         resampled.shape[i] = particles.shape[j]
         resampled.cost[i] = particles.cost[j]
         resampled.weight[i] = 1.0 / count
-        resampled.point[i] = particles.point[j]
-        resampled.normal[i] = particles.normal[j]
-        resampled.point_world[i] = particles.point_world[j]
-        resampled.force[i] = particles.force[j]
+        for k in range(3):
+            resampled.point[i, k] = particles.point[j, k]
+            resampled.normal[i, k] = particles.normal[j, k]
+            resampled.point_world[i, k] = particles.point_world[j, k]
+            resampled.force[i, k] = particles.force[j, k]
         position += 1.0 / count

@@ -45,6 +45,7 @@ class FreeTorque(NamedTuple):
         smooth: (n) the torque, low-passed [Nm].
         mean: (n) the torque, low-passed more slowly, so that noise hides less [Nm].
         mean_share: Variance of white noise in the mean over that in a sample.
+        load_matrix: (n, 4) torque per mass and first moment on the last link.
     """
 
     period: float
@@ -54,6 +55,7 @@ class FreeTorque(NamedTuple):
     smooth: np.ndarray
     mean: np.ndarray
     mean_share: float
+    load_matrix: np.ndarray
 
 
 class TorqueBalance:
@@ -86,15 +88,11 @@ class TorqueBalance:
         nothing = self._nothing = np.zeros(robot.n)
         self._reference = self._contact = self.bias = nothing
         covariance = np.zeros((robot.n, robot.n))
-        self.now = FreeTorque(0.0, nothing, covariance, self._tare.noise, nothing, nothing, 1.0)
+        noise, matrix = self._tare.noise, np.zeros((robot.n, 4))
+        self.now = FreeTorque(0.0, nothing, covariance, noise, nothing, nothing, 1.0, matrix)
         self.rejected = 0
         self.found_load = np.zeros(4)
         self.calibrated = calibration.of_this_arm
-
-    @property
-    def load_matrix(self) -> np.ndarray:
-        """(n, 4) torque per mass and first moment on the last link, at the last sample."""
-        return self._errors.load_matrix
 
     def take_load(self, load: np.ndarray, covariance: np.ndarray) -> None:
         """Count a load among what is known, see :meth:`TorqueErrors.take_load`."""
@@ -167,34 +165,36 @@ class TorqueBalance:
             return None
         self._robot.update(q)
         self.bias, covariance = self._errors.expect(q, period)
-        variances, noise = diagonal(covariance), self._tare.noise
+        variances, noise, matrix = diagonal(covariance), self._tare.noise, self._errors.load_matrix
         variances += noise**2
         if self._payload.advance(stamp_ns):
             self._reference = self._contact
         if self._payload.pending:
-            torque = external_torque - self.bias - self.load_matrix @ self._payload.counted
+            torque = external_torque - self.bias - matrix @ self._payload.counted
             if self._tare.running:
                 # It may have hung there from the start, and have been taken for a bias.
                 self._errors.forget_bias()
                 self._payload.count(stamp_ns)
-            elif self._shows_declared(torque - self._reference, covariance):
+            elif self._shows_declared(torque - self._reference, covariance, matrix):
                 self._payload.count(stamp_ns)
-        payload, deviation = self._payload.torque(stamp_ns, self.load_matrix)
+        payload, deviation = self._payload.torque(stamp_ns, matrix)
         variances += deviation**2
         torque = external_torque - payload - self.bias
         total = np.sqrt(variances)
         smooth = self._smooth.update(torque, total, period)
         mean = self._mean.update(torque, total, period)
         share = self._mean.variance_share
-        self.now = FreeTorque(period, torque, covariance, noise, smooth, mean, share)
+        self.now = FreeTorque(period, torque, covariance, noise, smooth, mean, share, matrix)
         return self.now
 
-    def _shows_declared(self, change: np.ndarray, covariance: np.ndarray) -> bool:
+    def _shows_declared(
+        self, change: np.ndarray, covariance: np.ndarray, matrix: np.ndarray
+    ) -> bool:
         """Tell whether a torque has changed as the declared payload changes it, by half at least.
 
         What is too little to be seen is believed.
         """
-        expected = self.load_matrix @ (self._payload.declared - self.known_load)
+        expected = matrix @ (self._payload.declared - self.known_load)
         weighted = np.linalg.solve(covariance, expected)
         significance = float(expected @ weighted)
         if significance < self._significant:

@@ -98,7 +98,7 @@ class ContactTracker:
     def update(
         self, stamp_ns: int, placement: Placement, torques: Torques, evidence: float, period: float
     ) -> list[tuple[Track, FilterEstimate]]:
-        """Process one sample.
+        """Process one sample; where no contact is followed, it is the first of one.
 
         Args:
             stamp_ns: Its time [ns].
@@ -111,8 +111,6 @@ class ContactTracker:
             The contacts to be reported and their estimates.
         """
         if not self.tracks:
-            if evidence < self._detection.threshold:
-                return []
             self._add(stamp_ns, placement, torques)
         self._watch(placement, torques, period)
         if 1e-9 * (stamp_ns - self._changed_ns) >= MIN_CHANGE_TIME:

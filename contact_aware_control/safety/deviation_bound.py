@@ -19,7 +19,7 @@ from contact_aware_control.contact import ContactReport
 from contact_core.base.kernel import inner_kernel, kernel
 from contact_core.robot.robot import Robot
 
-KEPT = 0.95
+KEPT = 0.92
 """Share of the length that commands use: an arm that stops swings a little farther than they."""
 
 

@@ -5,9 +5,6 @@ from numba.core.dispatcher import Dispatcher
 
 from contact_aware_control import precompile
 from contact_aware_control.estimation import (
-    filter as particle_filter,
-)
-from contact_aware_control.estimation import (
     likelihood,
     measurement,
     modes,
@@ -18,17 +15,7 @@ from contact_aware_control.estimation import (
     torque_errors,
 )
 
-MODULES = (
-    likelihood,
-    measurement,
-    modes,
-    particle_filter,
-    particles,
-    place,
-    surface,
-    torque_balance,
-    torque_errors,
-)
+MODULES = (likelihood, measurement, modes, particles, place, surface, torque_balance, torque_errors)
 Q = np.array([0.1, 0.6, 0.2, -1.5, 0.1, 1.0, 0.3])
 
 
