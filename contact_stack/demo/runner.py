@@ -43,6 +43,7 @@ from contact_core.base.errors import CommunicationError, ContactStackError
 from contact_core.base.results import write_json
 from contact_core.base.signals import deferred
 from contact_core.base.waiting import waiting_for
+from contact_core.robot.scene import Scene
 from contact_core.robot.scene_config import ENGINES
 from contact_ros.driver_profile import PROFILES, DriverConfig, driver_profile
 from contact_ros.guarded_node import GuardedExecutor
@@ -292,10 +293,11 @@ def run_client(
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         try:
             with deferred():
-                cast = scene_model_of(arguments["scene"], arguments.get("robot", ""))
-                recorder.describe(CAST, cast.as_metadata())
-                driver, joints = arguments["driver"], cast.arm_joints
-                profile = driver_profile(driver, DriverConfig(), None, joints, NAMESPACE)
+                names = arguments["scene"], arguments.get("robot", "")
+                recorder.describe(CAST, scene_model_of(*names).as_metadata())
+                scene, driver = Scene.load(*names), arguments["driver"]
+                period, joints = scene.config.period, scene.robot.arm_joints
+                profile = driver_profile(driver, DriverConfig(), period, joints, NAMESPACE)
                 node = client(Connection(recorder, arguments["lockstep"] == "true", profile))
             _spin(node, graph, label)
             node.destroy_node()
