@@ -14,6 +14,9 @@ import zstandard
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
+PATIENCE = 10.0
+"""How long a page may be empty [s]."""
+
 DURATION = 0.5
 """How long a visit takes [s]: what moves is sent again at each of the page's 30 Hz."""
 
@@ -57,7 +60,7 @@ def visit(address: str, duration: float = DURATION) -> Shown:
 
     Args:
         address: The page's, e.g. ``"http://127.0.0.1:8080"``.
-        duration: How long [s].
+        duration: How long after the last new thing has come [s]: a busy machine sends slowly.
 
     Returns:
         What was on it in the end.
@@ -68,20 +71,22 @@ def visit(address: str, duration: float = DURATION) -> Shown:
     arrows: dict[str, np.ndarray] = {}
     visible: dict[str, bool] = {}
     status = ""
-    end = time.monotonic() + duration
     with connect(
         address.replace("http", "ws", 1),
         subprotocols=[Subprotocol(f"viser-v{viser.__version__}")],
         max_size=None,
     ) as server:
         server.send(msgspec.msgpack.encode(CAMERA))
+        end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             try:
-                messages = _messages(server.recv(timeout=end - time.monotonic()))
+                messages = _messages(server.recv(timeout=max(end - time.monotonic(), 0.0)))
             except TimeoutError:  # nothing moves
                 break
             for message in messages:
                 if "props" in message and "name" in message:
+                    if message["name"] not in nodes:
+                        end = time.monotonic() + duration
                     nodes[message["name"]] = message["type"]
                 match message["type"]:
                     case "ArrowMessage":
