@@ -82,7 +82,7 @@ def _place(chain: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def forward_kinematics(
     q: np.ndarray, chain: np.ndarray, origins: np.ndarray, axes: np.ndarray, turns: np.ndarray
 ) -> None:
-    """ArmPlace joints and tool by Rodrigues' formula, joint by joint.
+    """Place joints and tool by Rodrigues' formula, joint by joint.
 
     Args:
         q: (n) joint positions [rad].
