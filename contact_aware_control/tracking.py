@@ -121,9 +121,12 @@ class JointTracking(TrackingTask):
             motion = following - now
             rates, shifts = np.minimum(returns * self._return_steps, self._fastest)
             jacobian = self._jacobian(q)
+            steps = error, motion, programmed
+            turns = [_largest(step) for step in steps]
+            ways = [_norm(jacobian @ step) for step in steps]
             error = error * min(
-                _share(error, motion, programmed, rates, _largest),
-                _share(jacobian @ error, jacobian @ motion, jacobian @ programmed, shifts, _norm),
+                _share(turns[0], turns[1], turns[2], rates),
+                _share(ways[0], ways[1], ways[2], shifts),
             )
         wanted = error + following - now
         return self._identity.copy(), -wanted
@@ -348,21 +351,18 @@ def _most(ways: Iterable[np.ndarray], size: Size) -> float:
     return longest if longest > TINY else math.inf
 
 
-def _share(
-    error: np.ndarray, motion: np.ndarray, programmed: np.ndarray, least: float, size: Size
-) -> float:
+@kernel
+def _share(wanted: float, motion: float, programmed: float, least: float) -> float:
     """Return how much of an error may be made up in a tick.
 
     Args:
-        error: Step that would make it up.
-        motion: Of the reference in this tick.
-        programmed: Its motion at its programmed speed.
-        least: Largest step where the reference rests.
-        size: Of a step.
+        wanted: Size of the step that would make it up.
+        motion: Of the reference's in this tick.
+        programmed: Of that at its programmed speed.
+        least: Of the largest step where the reference rests.
     """
-    most = max(RETURN_SHARE * size(programmed), least) - size(motion)
-    wanted = size(error)
-    return 1.0 if wanted <= most else max(most, 0.0) / wanted
+    most = max(max(RETURN_SHARE * programmed, least) - motion, 0.0)
+    return 1.0 if wanted <= most else most / wanted
 
 
 def _largest(step: np.ndarray) -> float:
@@ -374,22 +374,10 @@ def _norm(step: np.ndarray) -> float:
 
 
 @inner_kernel
-def _part(
-    error: np.ndarray,
-    motion: np.ndarray,
-    programmed: np.ndarray,
-    least: float,
-    first: int,
-) -> float:
-    """Return :func:`_share` of the shift (``first`` = 0) or the turn (3) of a twist."""
-    wanted, moved, ahead = 0.0, 0.0, 0.0
-    for k in range(first, first + 3):
-        wanted += error[k] * error[k]
-        moved += motion[k] * motion[k]
-        ahead += programmed[k] * programmed[k]
-    wanted = math.sqrt(wanted)
-    most = max(RETURN_SHARE * math.sqrt(ahead), least) - math.sqrt(moved)
-    return 1.0 if wanted <= most else max(most, 0.0) / wanted
+def _size(twist: np.ndarray, first: int) -> float:
+    """Return the size of the shift (``first`` = 0) or the turn (3) of a twist (6)."""
+    x, y, z = twist[first], twist[first + 1], twist[first + 2]
+    return math.sqrt(x * x + y * y + z * z)
 
 
 @kernel
@@ -441,7 +429,8 @@ def _quadratic(
             min(returns * return_steps[1], fastest[1]),
         )
         for part in range(2):
-            share = _part(error, motion, programmed, least[part], 3 * part)
+            sizes = _size(error, 3 * part), _size(motion, 3 * part), _size(programmed, 3 * part)
+            share = _share(*sizes, least[part])
             for k in range(3 * part, 3 * part + 3):
                 error[k] *= share
         farthest = np.abs(back).max()
@@ -462,8 +451,7 @@ def _quadratic(
         lever = max(lever, jacobian[0, i] ** 2 + jacobian[1, i] ** 2 + jacobian[2, i] ** 2)
     curvature = 0.0
     if not waits:
-        shift = math.sqrt(error[0] ** 2 + error[1] ** 2 + error[2] ** 2) / gain
-        turn = math.sqrt(error[3] ** 2 + error[4] ** 2 + error[5] ** 2) / gain
+        shift, turn = _size(error, 0) / gain, _size(error, 3) / gain
         curvature = weights[0] * shift * math.sqrt(lever) + weights[3] * turn
     weight = posture_weight * trace / n
     for i in range(n):

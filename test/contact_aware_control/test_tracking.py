@@ -4,6 +4,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
+from contact_aware_control import tracking
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
 from contact_aware_control.reference.base import Reference
@@ -167,3 +168,9 @@ def tool_at(robot, q):
 def tool_of(robot, sample):
     pose = sample if isinstance(sample, pin.SE3) else tool_at(robot, sample)
     return pose.translation.copy()
+
+
+def test_nothing_to_make_up_is_made_up_however_fast_the_reference_is():
+    """Where it turns round within a tick it moves farther than it is programmed to."""
+    assert tracking._share(0.0, 2.0, 1.0, 0.5) == 1.0
+    assert tracking._share(0.1, 2.0, 1.0, 0.5) == 0.0
