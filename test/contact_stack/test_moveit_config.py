@@ -90,6 +90,7 @@ def test_joints_are_called_as_states_and_goals_call_them(driver: str) -> None:
     model = pin.buildModelFromXML(parameters["robot_description"])
     assert set(model.names) == {"universe", *states, *passive}
     same = pin.buildModelFromXML(robot.urdf)
+    pin.seed(0)
     q = pin.randomConfiguration(same, -np.ones(same.nq), np.ones(same.nq))
     for each in (model, same):
         each.data = each.createData()

@@ -330,6 +330,7 @@ def test_mass_and_poses_are_those_of_drake(path):
     (instance,) = Parser(plant).AddModels(str(path))
     plant.Finalize()
     context = plant.CreateDefaultContext()
+    pin.seed(0)
     engine = World().add("robot", path).build()
     built, rng = engine.built, np.random.default_rng(0)
     order = np.zeros(len(engine.v), dtype=int)

@@ -23,6 +23,7 @@ TOUCHING = 1e-9
 MAX_CORNERS = 64
 # By so much shapes are moved into or out of each other where rounding decides [m].
 NUDGE = 1e-6
+MOST_NUDGE = 1e-2
 
 Vector = tuple[float, float, float]
 
@@ -58,10 +59,14 @@ def closest_points(
             return 0.0, (-x, -y, -z), point
         # By so much it was moved along the direction in which it comes out.
         depth += NUDGE * (x * n[0] + y * n[1] + z * n[2])
-    out = max(depth, 0.0) + NUDGE
-    _move(p, out, n)
-    _, _, point = _separation(shapes, polytope, a, b)
-    _move(p, -out, n)
+    nudge, out = NUDGE, 0.0
+    while distance <= 0.0 and nudge < MOST_NUDGE:
+        # What is round may be a little deeper than the depth that was found.
+        out = max(depth, 0.0) + nudge
+        _move(p, out, n)
+        distance, _, point = _separation(shapes, polytope, a, b)
+        _move(p, -out, n)
+        nudge *= 10.0
     return -depth, n, (point[0] - out * n[0], point[1] - out * n[1], point[2] - out * n[2])
 
 
