@@ -272,6 +272,7 @@ class Yielding:
             rate=rate,
             nominal=context.nominal,
             torque=self._free_torque(context, proposal.reflex),
+            offset=proposal.reflex.told_offset,
             widest=self._widest(context, proposal.reflex),
         )
 

@@ -227,7 +227,10 @@ class CondensedQpController(Controller):
         model = QuasistaticModel.at(
             self._stiffness, contacts.jacobian(self._robot.n), ENVIRONMENT_COMPLIANCE
         )
-        force, contacts = self._prediction.predict(model, contacts, inputs.position, inputs.command)
+        unloaded = inputs.command
+        if inputs.offset is not None:
+            unloaded = unloaded + inputs.offset / self._stiffness
+        force, contacts = self._prediction.predict(model, contacts, inputs.position, unloaded)
         return contacts, model, force
 
     def _nominal(self, task: TrackingTask, inputs: ControllerInput) -> np.ndarray:
