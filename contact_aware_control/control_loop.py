@@ -23,6 +23,7 @@ from contact_aware_control.controllers import (
     ControllerState,
     make_controller,
 )
+from contact_aware_control.lever_arms import LeverArms
 from contact_aware_control.loop_state import NANOSECONDS, LoopInputs, LoopState, LoopStatus
 from contact_aware_control.reference.base import Goal
 from contact_aware_control.reference.clock import ReferenceClock
@@ -122,6 +123,7 @@ class ControlLoop:
         self._transition = Transition(robot.n, config.transition, config.period)
         self._deviation_bound = DeviationBound(
             robot,
+            LeverArms(robot, config.reflex.held_reach),
             config.safety.leash,
             min(1.0, BRAKING_RATE * config.period),
             config.force.contact_off,
@@ -205,7 +207,7 @@ class ControlLoop:
             begins = (mode in FOLLOWING) != (state.mode in FOLLOWING) or anew
             fresh = age(inputs.now, received.report) <= self.config.safety.contacts_timeout
             report = received.report if fresh else None
-            bounded = self._deviation_bound.holds(report)
+            bounded = self._deviation_bound.holds(report, arm.position)
             context = TickContext(
                 inputs.now,
                 arm,
