@@ -26,10 +26,11 @@ from contact_aware_control.controllers import (
 from contact_aware_control.loop_state import NANOSECONDS, LoopInputs, LoopState, LoopStatus
 from contact_aware_control.reference.base import Goal
 from contact_aware_control.reference.clock import ReferenceClock
-from contact_aware_control.safety.command_gate import BRAKING_RATE, Bound, CommandGate, GateState
+from contact_aware_control.safety.command_gate import BRAKING_RATE, CommandGate, GateState
 from contact_aware_control.safety.command_limits import CommandGuard
 from contact_aware_control.safety.deviation_bound import DeviationBound
 from contact_aware_control.safety.follow_watch import COMMAND_TOLERANCE, FollowState, FollowWatch
+from contact_aware_control.safety.joint_bounds import Bound, joint_bounds
 from contact_aware_control.safety.reflex import Reflex, ReflexState
 from contact_aware_control.safety.state_checks import (
     CheckState,
@@ -117,9 +118,10 @@ class ControlLoop:
         self._watch = FollowWatch(robot, config)
         self._softness = 1.0 / robot.stiffness
         self._patience = config.safety.state_timeout_periods * config.period
+        bounds = joint_bounds(robot, config)
         self._fastest = Bound.TRACKING if self._controller.bounds_step else Bound.NONE
         self._clock = ReferenceClock(config.governor, config.period)
-        self._transition = Transition(robot.n, config.transition, config.period)
+        self._transition = Transition(robot.n, bounds[Bound.JOINING], config.period)
         self._deviation_bound = DeviationBound(
             robot,
             config.safety.leash,

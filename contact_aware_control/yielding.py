@@ -24,9 +24,10 @@ from contact_aware_control.controllers.qp_controller import RELEASE_TIME
 from contact_aware_control.lever_arms import LeverArms
 from contact_aware_control.loop_state import NANOSECONDS
 from contact_aware_control.reference.base import Goal, Guidance
-from contact_aware_control.safety.command_gate import Bound, CommandGate, GateState
+from contact_aware_control.safety.command_gate import CommandGate, GateState
 from contact_aware_control.safety.command_limits import CommandGuard
 from contact_aware_control.safety.deviation_bound import DeviationBound
+from contact_aware_control.safety.joint_bounds import Bound
 from contact_aware_control.safety.reflex import ReflexState
 from contact_aware_control.safety.status import FOLLOWING, Mode, Status
 from contact_aware_control.safety.transition import DONE, TransitionState

@@ -48,6 +48,7 @@ from contact_aware_control.controllers.quasistatic import (
     QuasistaticModel,
 )
 from contact_aware_control.lever_arms import LeverArms
+from contact_aware_control.safety.joint_bounds import Bound, joint_bounds
 from contact_aware_control.safety.status import Status
 from contact_aware_control.tracking import TrackingTask, TrackingTasks
 from contact_core.base.kernel import kernel
@@ -111,8 +112,7 @@ class CondensedQpController(Controller):
         self._solver = make_solver(config.solver)
         self._tasks = TrackingTasks(robot, config)
         self._free = QuasistaticModel.at(self._stiffness, np.zeros((0, robot.n)))
-        reach = config.limits.velocity_fraction * config.period * robot.velocity_limits
-        self._step = np.minimum(config.limits.step, reach)
+        self._step = joint_bounds(robot, config)[Bound.TRACKING].step
 
     @abstractmethod
     def _damping_weight(

@@ -6,7 +6,8 @@ from loop_bench import TICK, UP, Bench, Q, line
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.controllers import ControllerOutput
-from contact_aware_control.safety.command_gate import Bound, CommandGate
+from contact_aware_control.safety.command_gate import CommandGate
+from contact_aware_control.safety.joint_bounds import Bound
 from contact_aware_control.safety.status import Mode, Request, Status
 from contact_core.base.config import from_mapping
 from contact_core.robot.arm_state import SoundCommand
