@@ -128,9 +128,15 @@ class CondensedQpController(Controller):
 
     @abstractmethod
     def _objective(
-        self, task: TrackingTask, model: QuasistaticModel, inputs: ControllerInput, weight: float
+        self,
+        task: TrackingTask,
+        model: QuasistaticModel,
+        inputs: ControllerInput,
+        command: np.ndarray,
+        weight: float,
+        returns: float,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return H and g; the weights eps and w are relative to trace(H)/n."""
+        """Return H and g about a command; the weights eps and w are relative to trace(H)/n."""
 
     def step(
         self, state: ControllerState, inputs: ControllerInput
@@ -145,7 +151,10 @@ class CondensedQpController(Controller):
         remembered, weight = self._damping_weight(
             state.damping_weight, contacts, blind=inputs.contacts is None
         )
-        hessian, gradient = self._objective(task, model, inputs, weight)
+        returns = math.inf
+        if inputs.nominal is not None:
+            returns = IN_CONTACT if model.contacts else 1.0
+        hessian, gradient = self._objective(task, model, inputs, command, weight, returns)
         constraint, bound = self._force_constraints(model, contacts, force, inputs)
         lower, upper = inputs.lower, inputs.upper
         wide = inputs.widest is not None and bound.min(initial=0.0) < 0.0
@@ -233,9 +242,7 @@ class CondensedQpController(Controller):
     def _nominal(self, task: TrackingTask, inputs: ControllerInput) -> np.ndarray:
         """Return the next command (n) that there would be without contacts [rad]."""
         nominal = inputs.command if inputs.nominal is None else inputs.nominal
-        hessian, gradient = self._objective(
-            task, self._free, inputs._replace(command=nominal, nominal=None), 0.0
-        )
+        hessian, gradient = self._objective(task, self._free, inputs, nominal, 0.0, math.inf)
         nothing = self._free.force_map, np.zeros(0)
         solution = self._solver.solve(
             QuadraticProgram(hessian, gradient, *nothing, -self._step, self._step)
@@ -331,12 +338,6 @@ class CondensedQpController(Controller):
         explained = contact.residual <= MAX_RESIDUAL
         return explained and contact.wrench_known
 
-    def _return_share(self, model: QuasistaticModel, inputs: ControllerInput) -> float:
-        """Return how fast the way back to the path may be, over its bounds in free space."""
-        if inputs.nominal is None:
-            return math.inf
-        return IN_CONTACT if model.contacts else 1.0
-
     def _slowed(self, hessian: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Return a gradient whose unconstrained optimum is within the step bound."""
         wanted = np.abs(np.linalg.solve(hessian, gradient))
@@ -369,15 +370,18 @@ class QpController(CondensedQpController):
         return weight, max(weight, BLIND_WEIGHT) if blind else weight
 
     def _objective(
-        self, task: TrackingTask, model: QuasistaticModel, inputs: ControllerInput, weight: float
+        self,
+        task: TrackingTask,
+        model: QuasistaticModel,
+        inputs: ControllerInput,
+        command: np.ndarray,
+        weight: float,
+        returns: float,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return H and g of (24a)."""
-        incremental = self._config.tracking.reading == "incremental"
-        returns = self._return_share(model, inputs)
-        evaluated = (
-            model.equilibrium(inputs.position, inputs.command) if incremental else inputs.command
-        )
-        hessian, gradient = task.objective(evaluated, inputs.time, inputs.rate, returns)
+        if self._config.tracking.reading == "incremental":
+            command = model.equilibrium(inputs.position, command)
+        hessian, gradient = task.objective(command, inputs.time, inputs.rate, returns)
         _dampen(hessian, self._config.tracking.regularization + weight)
         return hessian, gradient
 
@@ -392,11 +396,16 @@ class FrictionlessQpController(CondensedQpController):
         return weight, BLIND_WEIGHT if blind else 0.0
 
     def _objective(
-        self, task: TrackingTask, model: QuasistaticModel, inputs: ControllerInput, weight: float
+        self,
+        task: TrackingTask,
+        model: QuasistaticModel,
+        inputs: ControllerInput,
+        command: np.ndarray,
+        weight: float,
+        returns: float,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return H and g of (22a)."""
-        equilibrium = model.equilibrium(inputs.position, inputs.command)
-        returns = self._return_share(model, inputs)
+        equilibrium = model.equilibrium(inputs.position, command)
         hessian, gradient = task.objective(equilibrium, inputs.time, inputs.rate, returns)
         scale = hessian.trace() / self._robot.n
         damping = scale * (self._config.tracking.regularization + weight)

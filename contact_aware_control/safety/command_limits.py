@@ -78,7 +78,7 @@ class CommandGuard:
         )
 
     def limit(
-        self, command: np.ndarray, change: np.ndarray, yields: bool = False
+        self, command: np.ndarray, wanted: np.ndarray, yields: bool = False
     ) -> tuple[np.ndarray, Status]:
         """Shorten a change of the command as far as needed.
 
@@ -87,14 +87,13 @@ class CommandGuard:
 
         Args:
             command: (n) present command q_cmd [rad].
-            change: (n) wanted q_cmd+ - q_cmd [rad].
+            wanted: (n) q_cmd+ [rad].
             yields: Whether it gives way to a contact: then tool and elbow may be faster.
 
         Returns:
             (q_cmd+ (n) [rad]; WORKSPACE, SELF_COLLISION, or LIMIT_REACHED for the speed of tool
             or elbow if it was shortened, else OK).
         """
-        wanted = command + change
         present, following = self._at(command), self._measure(wanted)
         share, status = 1.0, Status.OK
         farthest = math.inf if yields else self._farthest
@@ -113,7 +112,7 @@ class CommandGuard:
         if status is Status.OK:
             self._known = following
             return wanted, status
-        return command + share * change, status
+        return command + share * (wanted - command), status
 
     def place_of(self, command: np.ndarray) -> ArmPlace:
         """Return where a command has the arm; that of the present one is known.

@@ -25,7 +25,7 @@ def push(guard, command, change, ticks):
     """Ask for the same change again and again."""
     steps, statuses = [], []
     for _ in range(ticks):
-        following, status = guard.limit(command, change)
+        following, status = guard.limit(command, command + change)
         steps.append(np.linalg.norm(following - command))
         statuses.append(status)
         command = following
@@ -34,7 +34,7 @@ def push(guard, command, change, ticks):
 
 def test_far_from_every_limit_nothing_changes(robot):
     change = np.full(7, 1e-3)
-    following, status = guard_of(robot).limit(Q, change)
+    following, status = guard_of(robot).limit(Q, Q + change)
     np.testing.assert_array_equal(following, Q + change)
     assert status is Status.OK
 
@@ -54,10 +54,10 @@ def test_arm_brakes_in_front_of_itself(robot):
 def test_arm_can_always_retreat(robot):
     """Also from a configuration that should not have been reached."""
     guard = guard_of(robot, self_collision={"distance": 0.15})
-    following, status = guard.limit(FOLDED, -INTO_ITSELF)
+    following, status = guard.limit(FOLDED, FOLDED - INTO_ITSELF)
     np.testing.assert_array_equal(following, FOLDED - INTO_ITSELF)
     assert status is Status.OK
-    following, status = guard.limit(FOLDED, INTO_ITSELF)
+    following, status = guard.limit(FOLDED, FOLDED + INTO_ITSELF)
     np.testing.assert_array_equal(following, FOLDED)
     assert status is Status.SELF_COLLISION
 
