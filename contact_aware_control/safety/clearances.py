@@ -9,6 +9,7 @@ import pinocchio as pin
 
 from contact_aware_control.config import SelfCollisionConfig, WorkspaceConfig
 from contact_core.base.errors import ConfigError, choices
+from contact_core.base.kernel import kernel
 from contact_core.multibody.collision.shapes import shape_to_coal
 from contact_core.robot.robot import Robot
 
@@ -17,7 +18,11 @@ MIN_JOINTS_BETWEEN = 3
 
 
 class WorkspaceLimits:
-    """Measures how far inside its box the tool is."""
+    """Measures how far inside its box the tool is.
+
+    Attributes:
+        box: (2, 3) corners of the box with the smallest and the largest x, y, z [m].
+    """
 
     def __init__(self, config: WorkspaceConfig) -> None:
         """Take the box.
@@ -25,7 +30,7 @@ class WorkspaceLimits:
         Args:
             config: The box.
         """
-        self._sides = tuple(zip(config.lowest, config.highest, strict=True))
+        self.box = np.array([config.lowest, config.highest])
 
     def clearance_at(self, point: np.ndarray) -> float:
         """Return the distance of a point to the closest face.
@@ -36,8 +41,7 @@ class WorkspaceLimits:
         Returns:
             The distance [m], negative outside.
         """
-        sides = zip(point.tolist(), self._sides, strict=True)
-        return min(min(at - low, high - at) for at, (low, high) in sides)
+        return float(np.minimum(point - self.box[0], self.box[1] - point).min())
 
 
 class SelfCollision:
@@ -101,8 +105,8 @@ class SelfCollision:
             (clearance at the start [m]; how much of it is lost [m], negative if it grows).
         """
         where, clearance = self._known
-        most = float(self.reach @ np.abs(end - start))
-        now = clearance - float(self.reach @ np.abs(start - where))
+        most = _moved(self.reach, start, end)
+        now = clearance - _moved(self.reach, where, start)
         if most <= share * now:
             return now, most
         if now != clearance:
@@ -113,6 +117,15 @@ class SelfCollision:
         then = self.clearance(end)
         self._known = end, then
         return now, now - then
+
+
+@kernel
+def _moved(reach: np.ndarray, start: np.ndarray, end: np.ndarray) -> float:
+    """Return how far, at most, a motion of the joints moves any point of a link [m]."""
+    moved = 0.0
+    for i in range(reach.size):
+        moved += reach[i] * abs(end[i] - start[i])
+    return moved
 
 
 def _watched(robot: Robot, config: SelfCollisionConfig) -> tuple[tuple[str, str], ...]:

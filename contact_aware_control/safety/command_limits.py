@@ -10,7 +10,6 @@ holds as well. A correction of single joints could press the arm into a contact 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -36,18 +35,8 @@ CHECK_STEP = 0.05
 """A goal's clearances are checked on a grid this fine [s]."""
 
 
-class _Known(NamedTuple):
-    """Where a command has the arm.
-
-    Attributes:
-        key: The command's bytes.
-        place: Of joints and tool.
-        workspace: Distance of the tool to the workspace's limits [m].
-    """
-
-    key: bytes
-    place: ArmPlace
-    workspace: float
+REASONS = (Status.OK, Status.LIMIT_REACHED, Status.WORKSPACE)
+"""What the kernel answers: nothing, the speed of tool or elbow, the workspace."""
 
 
 class CommandGuard:
@@ -68,7 +57,7 @@ class CommandGuard:
         self._self_collision = SelfCollision(robot, config.self_collision)
         self._braking = min(1.0, BRAKING_RATE * config.period)
         self._farthest = config.limits.tool_speed * config.period if bounds_speed else math.inf
-        self._known: _Known | None = None
+        self._known: tuple[bytes, ArmPlace] | None = None
         self._chain = chain_of(robot)
         self._elbow = (robot.n - 1) // 2
         tool = robot.model.frames[robot.model.getFrameId(robot.tool_link)]
@@ -94,23 +83,22 @@ class CommandGuard:
             (q_cmd+ (n) [rad]; WORKSPACE, SELF_COLLISION, or LIMIT_REACHED for the speed of tool
             or elbow if it was shortened, else OK).
         """
-        present, following = self._at(command), self._measure(wanted)
-        share, status = 1.0, Status.OK
-        farthest = math.inf if yields else self._farthest
-        for point in (-1, self._elbow):
-            distance = math.dist(following.place.origins[point], present.place.origins[point])
-            if share * distance > farthest:
-                share, status = farthest / distance, Status.LIMIT_REACHED
-        braking = self._braking
-        for now, lost, reason in (
-            (present.workspace, present.workspace - following.workspace, Status.WORKSPACE),
-            (*self._self_collision.approach(command, wanted, braking), Status.SELF_COLLISION),
-        ):
-            allowed = braking * max(now, 0.0)
-            if lost > allowed and allowed < share * lost:
-                share, status = allowed / lost, reason
+        here, there = self.place_of(command), place(self._chain, wanted)
+        share, reason = _shortened(
+            here.origins,
+            there.origins,
+            self._elbow,
+            math.inf if yields else self._farthest,
+            self._workspace.box,
+            self._braking,
+        )
+        status = REASONS[reason]
+        clearance, lost = self._self_collision.approach(command, wanted, self._braking)
+        allowed = self._braking * max(clearance, 0.0)
+        if lost > allowed and allowed < share * lost:
+            share, status = allowed / lost, Status.SELF_COLLISION
         if status is Status.OK:
-            self._known = following
+            self._known = wanted.tobytes(), there
             return wanted, status
         return command + share * (wanted - command), status
 
@@ -120,7 +108,10 @@ class CommandGuard:
         Args:
             command: (n) q_cmd [rad].
         """
-        return self._at(command).place
+        key = command.tobytes()
+        if self._known is None or self._known[0] != key:
+            self._known = key, place(self._chain, command)
+        return self._known[1]
 
     def check(self, reference: Reference, let_tick_run: LetTickRun = run_to_end) -> None:
         """Check a goal before the arm moves.
@@ -151,7 +142,8 @@ class CommandGuard:
         while at < len(path):
             let_tick_run()
             time, q = times[at], path[at]
-            inside, clearance = self._measure(q).workspace, self._self_collision.clearance(q)
+            inside = self._workspace.clearance_at(place(self._chain, q).translation)
+            clearance = self._self_collision.clearance(q)
             if clearance < 0.0:
                 raise TrajectoryError(
                     f"at {time:.2f} s two links of the arm would be "
@@ -160,16 +152,6 @@ class CommandGuard:
             _refuse_outside(time, inside)
             at = _next_beyond(path, at, self._reach, min(inside, clearance))
 
-    def _at(self, command: np.ndarray) -> _Known:
-        """Return where a command has the arm, mostly known from the last tick."""
-        if self._known is None or self._known.key != command.tobytes():
-            self._known = self._measure(command)
-        return self._known
-
-    def _measure(self, q: np.ndarray) -> _Known:
-        placed = place(self._chain, q)
-        return _Known(q.tobytes(), placed, self._workspace.clearance_at(placed.translation))
-
 
 def _refuse_outside(time: float, clearance: float) -> None:
     """Refuse a tool that is outside of the workspace at a time [s], by its clearance [m]."""
@@ -177,6 +159,43 @@ def _refuse_outside(time: float, clearance: float) -> None:
         raise TrajectoryError(
             f"at {time:.2f} s the tool would be {-clearance:.3f} m outside the workspace"
         )
+
+
+@kernel
+def _shortened(
+    here: np.ndarray,
+    there: np.ndarray,
+    elbow: int,
+    farthest: float,
+    box: np.ndarray,
+    braking: float,
+) -> tuple[float, int]:
+    """Return the share of a change that speed and workspace leave, and an index of REASONS.
+
+    Args:
+        here: (n + 1, 3) origins of joints and tool before the change [m].
+        there: (n + 1, 3) the same after it.
+        elbow: Index of the elbow.
+        farthest: How far tool and elbow may move [m].
+        box: (2, 3) corners of the workspace [m].
+        braking: Share of a clearance that may be lost.
+    """
+    share, reason, tool = 1.0, 0, len(here) - 1
+    for point in (tool, elbow):
+        square = 0.0
+        for i in range(3):
+            square += (there[point, i] - here[point, i]) ** 2
+        distance = math.sqrt(square)
+        if share * distance > farthest:
+            share, reason = farthest / distance, 1
+    now, then = np.inf, np.inf
+    for i in range(3):
+        now = min(now, here[tool, i] - box[0, i], box[1, i] - here[tool, i])
+        then = min(then, there[tool, i] - box[0, i], box[1, i] - there[tool, i])
+    allowed, lost = braking * max(now, 0.0), now - then
+    if lost > allowed and allowed < share * lost:
+        share, reason = allowed / lost, 2
+    return share, reason
 
 
 @kernel
