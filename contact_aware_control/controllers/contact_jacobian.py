@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,8 @@ SAME_CONTACT_COSINE = 0.5
 
 MERGE_ANGLE = 0.2
 """Contacts whose joint torques differ by a smaller angle count as one [rad]."""
+
+PARALLEL = math.cos(MERGE_ANGLE)
 
 TINY = 1e-6
 """Forces below are none [N]."""
@@ -82,7 +85,8 @@ class ForceMemory(NamedTuple):
         Args:
             share: The new force over the old one.
         """
-        return ForceMemory(*(share * value for value in self))
+        bias, rate, lagging, force = self
+        return ForceMemory(share * bias, share * rate, share * lagging, share * force)
 
 
 UNKNOWN = ForceMemory()
@@ -139,7 +143,7 @@ class ContactSelection:
             period: Time between updates [s].
         """
         self._robot = robot
-        self._root_of_stiffness = np.sqrt(stiffness)
+        self._roots = np.sqrt(stiffness)
         self._config = config
         self._period = period
 
@@ -165,7 +169,7 @@ class ContactSelection:
         memories: list[ForceMemory] = []
         predicted: list[float] = []
         unmatched = list(range(len(before.active)))
-        candidates = [self._constraint(c, link_limits) for c in estimates]
+        candidates = [self._constraint(estimate, link_limits) for estimate in estimates]
         if unlocated is not None:
             candidates.append(unlocated)
         for candidate in self._merged(candidates):
@@ -185,7 +189,9 @@ class ContactSelection:
                 predicted.append(expected)
             elif known is not None:
                 unmatched.append(known)
-        lost = self._remembered(before.lost, [before.active[i] for i in unmatched], active)
+        lost: tuple[ContactConstraint, ...] = ()
+        if unmatched or before.lost:
+            lost = self._remembered(before.lost, [before.active[i] for i in unmatched], active)
         return ContactSet(tuple(active), tuple(memories), tuple(predicted), lost, before.position)
 
     def unlocated(
@@ -207,7 +213,7 @@ class ContactSelection:
         """
         row = torque / max(force, TINY)
         return ContactConstraint(
-            link, NOWHERE, NOWHERE, row, *self._heading(row), force, limit, trusted=True
+            link, NOWHERE, NOWHERE, row, *_heading(row, self._roots), force, limit, trusted=True
         )
 
     def keep(self, before: ContactSet) -> ContactSet:
@@ -235,7 +241,7 @@ class ContactSelection:
             estimate.point_world,
             direction,
             row,
-            *self._heading(row),
+            *_heading(row, self._roots),
             force,
             limit,
             estimate.wrench_known,
@@ -246,21 +252,17 @@ class ContactSelection:
         if contact.point is NOWHERE:
             return contact._replace(lost_for=lost_for)
         row = self._robot.torque_of_force(contact.link, contact.point, contact.direction)
-        heading, length = self._heading(row)
+        heading, length = _heading(row, self._roots)
         return contact._replace(row=row, heading=heading, length=length, lost_for=lost_for)
-
-    def _heading(self, row: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return direction and length of a row in the metric K^-1."""
-        heading: tuple[np.ndarray, float] = _heading(row, self._root_of_stiffness)
-        return heading
 
     def _merged(self, contacts: list[ContactConstraint]) -> list[ContactConstraint]:
         """Merge contacts whose rows are nearly parallel: G would be singular."""
+        if len(contacts) < 2:
+            return contacts
         merged: list[ContactConstraint] = []
-        parallel = math.cos(MERGE_ANGLE)
-        for contact in sorted(contacts, key=lambda c: -c.force):
+        for contact in sorted(contacts, key=attrgetter("force"), reverse=True):
             for i, other in enumerate(merged):
-                if contact.heading @ other.heading > parallel:
+                if contact.heading @ other.heading > PARALLEL:
                     merged[i] = self._sum(other, contact)
                     break
             else:
@@ -277,7 +279,7 @@ class ContactSelection:
             a.point,
             a.direction,
             row,
-            *self._heading(row),
+            *_heading(row, self._roots),
             force,
             limit=min(a.limit, b.limit),
             trusted=a.trusted and b.trusted,

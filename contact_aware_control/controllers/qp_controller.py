@@ -108,7 +108,10 @@ class CondensedQpController(Controller):
         ]
         self._selection = ContactSelection(robot, self._stiffness, config.force, config.period)
         self._prediction = ForcePrediction(config.force, config.period, JointDamping(robot, config))
+        self._period = config.period
         self._release_share = followed_share(config.period, RELEASE_TIME)
+        self._least_release = MIN_RELEASE_RATE * config.period
+        self._approach = config.force.approach_speed * config.period
         self._solver = make_solver(config.solver)
         self._tasks = TrackingTasks(robot, config)
         self._free = QuasistaticModel.at(self._stiffness, np.zeros((0, robot.n)))
@@ -157,7 +160,7 @@ class CondensedQpController(Controller):
         hessian, gradient = self._objective(task, model, inputs, command, weight, returns)
         constraint, bound = self._force_constraints(model, contacts, force, inputs)
         lower, upper = inputs.lower, inputs.upper
-        wide = inputs.widest is not None and bound.min(initial=0.0) < 0.0
+        wide = inputs.widest is not None and _asks_for_release(bound)
         if wide:
             assert inputs.widest is not None
             lower, upper = np.minimum(lower, inputs.widest[0]), np.maximum(upper, inputs.widest[1])
@@ -183,7 +186,7 @@ class CondensedQpController(Controller):
         return ControllerState(state.assignment, contacts, remembered), ControllerOutput(
             command=command + solution.x,
             status=Status.QP_INFEASIBLE if slack > 0.0 else Status.OK,
-            contact_links=tuple(contact.link for contact in contacts.active),
+            contact_links=tuple([contact.link for contact in contacts.active]),
             measured_force=contacts.forces,
             predicted_force=predicted,
             force_limit=contacts.limits,
@@ -194,8 +197,7 @@ class CondensedQpController(Controller):
             position_error=position_error,
             rotation_error=rotation_error,
             nominal=nominal,
-            yields=wide
-            and bool(np.any(solution.x < inputs.lower) or np.any(solution.x > inputs.upper)),
+            yields=wide and _exceeds(solution.x, inputs.lower, inputs.upper),
         )
 
     def give_way(
@@ -209,7 +211,7 @@ class CondensedQpController(Controller):
         contacts, model, force = self._forces(state, inputs)
         constraint, bound = self._force_constraints(model, contacts, force, inputs)
         x, status, slack = np.zeros(self._robot.n), Status.OK, 0.0
-        if bound.min(initial=0.0) < 0.0:
+        if _asks_for_release(bound):
             problem = QuadraticProgram(
                 np.diag(self._stiffness), x, constraint, bound, inputs.lower, inputs.upper
             )
@@ -220,7 +222,7 @@ class CondensedQpController(Controller):
         return replace(state, contacts=contacts), ControllerOutput(
             command=inputs.command + x,
             status=status,
-            contact_links=tuple(contact.link for contact in contacts.active),
+            contact_links=tuple([contact.link for contact in contacts.active]),
             measured_force=contacts.forces,
             predicted_force=predicted,
             force_limit=contacts.limits,
@@ -257,8 +259,12 @@ class CondensedQpController(Controller):
         found = inputs.contacts
         if found is None:
             return self._selection.keep(before)
-        located = [c for c in found if self._is_located(c)]
-        doubtful = [c for c in found if not self._is_located(c)]
+        located: list[ContactEstimate] = []
+        doubtful: list[ContactEstimate] = []
+        for contact in found:
+            # Located is a contact where it explains the measured torques.
+            explains = contact.residual <= MAX_RESIDUAL and contact.wrench_known
+            (located if explains else doubtful).append(contact)
         if not doubtful and inputs.unexplained_force == 0.0:
             return self._selection.update(before, located, limits)._replace(reach=math.nan)
         unlocated, reach = self._unlocated(before.reach, located, doubtful, inputs, limits)
@@ -315,28 +321,22 @@ class CondensedQpController(Controller):
         motion of the touched thing adds meanwhile is given way to as well. Contacts that are
         not trusted get a smaller limit; without present contacts nothing pushes further.
         """
-        config, period = self._config.force, self._config.period
-        limit = contacts.limits
-        if inputs.conservative:
-            limit *= self._config.safety.conservative_force_share
-        excess = force - limit
-        quickest = np.maximum(MIN_RELEASE_RATE * period, excess * self._release_share)
-        coming = period * np.array([max(memory.rate, 0.0) for memory in contacts.memories])
-        bound = -np.minimum(excess, quickest) - coming
-        approach = config.approach_speed * period
+        share = self._config.safety.conservative_force_share if inputs.conservative else 1.0
+        bounds = []
+        for contact, memory, pressing in zip(
+            contacts.active, contacts.memories, force.tolist(), strict=True
+        ):
+            excess = pressing - share * contact.limit
+            quickest = max(self._least_release, excess * self._release_share)
+            bounds.append(-min(excess, quickest) - self._period * max(memory.rate, 0.0))
+        approach = self._approach
         if inputs.contacts is None:
-            bound = np.minimum(bound, 0.0)
-            approach = 0.0
-        if not contacts.lost:
-            return -model.force_map, bound
-        rows = [contact.row for contact in contacts.lost]
-        slow = np.full(len(rows), approach)
-        return -np.vstack((model.force_map, rows)), np.concatenate((bound, slow))
-
-    def _is_located(self, contact: ContactEstimate) -> bool:
-        """Tell whether an estimated contact is where it explains the measured torques."""
-        explained = contact.residual <= MAX_RESIDUAL
-        return explained and contact.wrench_known
+            bounds, approach = [min(bound, 0.0) for bound in bounds], 0.0
+        matrix = model.force_map
+        if contacts.lost:
+            matrix = np.array([*matrix, *(contact.row for contact in contacts.lost)])
+            bounds += [approach] * len(contacts.lost)
+        return -matrix, np.array(bounds)
 
     def _slowed(self, hessian: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Return a gradient whose unconstrained optimum is within the step bound."""
@@ -346,12 +346,15 @@ class CondensedQpController(Controller):
 
     def _names(self, contacts: ContactSet, solution: QuadraticProgramSolution) -> tuple[str, ...]:
         """Name the active constraints, which are numbered like the multipliers."""
-        if not len(solution.active_set):
-            return ()
-        names = [f"force {contact.link or 'somewhere'}" for contact in contacts.active]
-        names += [f"approach {contact.link}" for contact in contacts.lost]
-        own, bounds = len(names), self._bound_names
-        return tuple(names[i] if i < own else bounds[i - own] for i in solution.active_set)
+        active, lost, names = contacts.active, contacts.lost, []
+        for i in solution.active_set.tolist():
+            if i < len(active):
+                names.append(f"force {active[i].link or 'somewhere'}")
+            elif i < len(active) + len(lost):
+                names.append(f"approach {lost[i - len(active)].link}")
+            else:
+                names.append(self._bound_names[i - len(active) - len(lost)])
+        return tuple(names)
 
 
 class QpController(CondensedQpController):
@@ -416,6 +419,19 @@ class FrictionlessQpController(CondensedQpController):
         return hessian + damping * self._identity, gradient
 
 
+def _asks_for_release(bound: np.ndarray) -> bool:
+    """Tell whether to stay where the command is would break a constraint C x <= d."""
+    return min(bound.tolist(), default=0.0) < 0.0
+
+
+@kernel
+def _exceeds(x: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> bool:
+    exceeds = False
+    for i in range(x.size):
+        exceeds = exceeds or x[i] < lower[i] or x[i] > upper[i]
+    return exceeds
+
+
 @kernel
 def _dampen(hessian: np.ndarray, weight: float) -> None:
     """Add a weight of |x|^2 that is relative to trace(H)/n."""
@@ -440,6 +456,8 @@ def adapted_damping(
     Returns:
         The new weight. With no contact the error is zero, and the weight decays.
     """
-    squared_error = sum((predicted - measured) ** 2 for predicted, measured in forces)
+    squared_error = 0.0
+    for predicted, measured in forces:
+        squared_error += (predicted - measured) ** 2
     discrepancy = 1.0 - math.exp(-config.beta * squared_error)  # (28)
     return weight + config.alpha * (config.weight_max * discrepancy - weight)  # (29)

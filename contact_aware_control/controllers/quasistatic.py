@@ -202,25 +202,33 @@ class ForcePrediction:
         slowness, stiffness = _springs(
             model.force_map, model.deflection, model.compliance, self._damping.time(q)
         )
-        softness = self._compliance * stiffness
         memories: list[ForceMemory] = []
-        for i, (contact, memory) in enumerate(zip(contacts.active, contacts.memories, strict=True)):
+        rows = zip(
+            contacts.active,
+            contacts.memories,
+            moved.tolist(),
+            predicted.tolist(),
+            slowness.tolist(),
+            (self._compliance * stiffness).tolist(),
+            strict=True,
+        )
+        for i, (contact, memory, change, modelled, slow, soft) in enumerate(rows):
             bias, rate, lagging, last = memory
-            if contact.trusted and last == last:
-                moved[i] += softness[i] * _within(MAX_EXCESS * contact.limit, contact.force - last)
-            rate += self._rate_gain * (float(moved[i]) / self._period - rate)
-            modelled = float(predicted[i] + slowness[i] * rate)
+            measured, trusted = contact.force, contact.trusted
+            largest = MAX_EXCESS * contact.limit
+            if trusted and last == last:
+                change += soft * _within(largest, measured - last)
+            rate += self._rate_gain * (change / self._period - rate)
+            modelled += slow * rate
             if lagging != lagging:
                 lagging = modelled
             lagging += self._lag_gain * (modelled - lagging)
-            if contact.trusted:
-                difference = contact.force - lagging - bias
-                bias += self._gain * _within(MAX_EXCESS * contact.limit, difference)
-                most = contact.force + LEAD * contact.limit
-                predicted[i] = min(modelled + bias, most)
+            if trusted:
+                bias += self._gain * _within(largest, measured - lagging - bias)
+                predicted[i] = min(modelled + bias, measured + LEAD * contact.limit)
             else:
-                predicted[i] = max(modelled + bias, contact.force)
-            memories.append(ForceMemory(bias, rate, lagging, contact.force))
+                predicted[i] = max(modelled + bias, measured)
+            memories.append(ForceMemory(bias, rate, lagging, measured))
         return predicted, contacts._replace(memories=tuple(memories), position=q)
 
 

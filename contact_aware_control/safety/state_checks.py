@@ -101,9 +101,7 @@ class StateChecks:
         broken, anchor = self._compare(before or arm, arm, followed, memory.command, passed)
         return CheckState(arm, arm.stamp, ahead, anchor), found or late or broken, True
 
-    def _order(
-        self, passed: float, offset: float, ahead: float
-    ) -> tuple[Finding | None, float]:
+    def _order(self, passed: float, offset: float, ahead: float) -> tuple[Finding | None, float]:
         """Judge the stamp; return also the largest offset of the clocks.
 
         Args:
