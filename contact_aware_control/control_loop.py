@@ -182,14 +182,10 @@ class ControlLoop:
         late = state.last is not None and (
             (inputs.now - last.now) * NANOSECONDS > 1.5 * self._period
         )
-        after = replace(
-            state,
-            transition=DONE,
-            vouched=None,
-            last=inputs,
-            ticks=state.ticks + 1,
-            deadline_misses=state.deadline_misses + late,
-        )
+        after = state.copy()
+        after.last, after.transition, after.vouched = inputs, DONE, None
+        after.ticks += 1
+        after.deadline_misses += late
         finding = self._take_messages(state, after, last, inputs)
         self._take_goal(state, after, inputs.goal)
         conditions = self._conditions(state, after, inputs.now, finding)

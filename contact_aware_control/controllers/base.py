@@ -70,9 +70,11 @@ class ControllerInput:
     widest: tuple[np.ndarray, np.ndarray] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class ControllerOutput:
     """The command, and why it is what it is. Failure is a status, not an exception.
+
+    Nobody changes it afterwards.
 
     Attributes:
         command: (n) q_cmd+ [rad]; equal to q_cmd if the controller failed.

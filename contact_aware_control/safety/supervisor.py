@@ -177,7 +177,7 @@ class SupervisorState:
     overload: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Conditions:
     """What the watchdogs look at in one tick; ages are in seconds, inf for "never".
 
