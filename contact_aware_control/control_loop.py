@@ -169,7 +169,8 @@ class ControlLoop:
             wanted = self._yield(context)
         for limiter in self._limiters[context.purpose]:
             wanted, status = limiter.limit(wanted, context)
-            context.status = explained(context.status, status)
+            if status is not Status.OK:
+                context.status = explained(context.status, status)
         return self._pass_or_brake(wanted, context)
 
     def _receive(self, state: LoopState, inputs: LoopInputs) -> tuple[LoopState, Status]:
@@ -187,7 +188,8 @@ class ControlLoop:
         after.ticks += 1
         after.deadline_misses += late
         finding = self._take_messages(state, after, last, inputs)
-        self._take_goal(state, after, inputs.goal)
+        if inputs.goal is not state.goal:
+            self._take_goal(state, after, inputs.goal)
         conditions = self._conditions(state, after, inputs.now, finding)
         after.supervisor, after.mode, status = self._supervisor.update(after.supervisor, conditions)
         if after.supervisor.link is LinkState.SYNC:
@@ -206,14 +208,14 @@ class ControlLoop:
         Returns:
             What is wrong with the robot, its states, or who else commands it.
         """
-        supervisor, found = state.supervisor, inputs.finding
+        supervisor, found, command = state.supervisor, inputs.finding, state.command
         new = () if inputs.arm is None or inputs.arm is last.arm else (*inputs.earlier, inputs.arm)
         for message in new:
             if not is_sound_state(message, self.robot.n):
                 supervisor = self._supervisor.reject_input(supervisor)
                 continue
             supervisor = self._supervisor.accept_input(supervisor)
-            after.checks, wrong, fresh = self._checks.check(after.checks, message, state.command)
+            after.checks, wrong, fresh = self._checks.check(after.checks, message, command)
             if wrong is None and after.follow is not None and supervisor.link is LinkState.ARMED:
                 after.follow, wrong = self._watch.check(after.follow, message, state.reflex.offset)
             if wrong is None and fresh:
@@ -230,7 +232,7 @@ class ControlLoop:
     def _take_goal(self, state: LoopState, after: LoopState, goal: Goal | None) -> None:
         """Start to follow a new goal."""
         before = state.goal
-        if goal is before or (goal is not None and state.gate is None):
+        if goal is not None and state.gate is None:
             return
         after.goal = goal
         if goal is None or (before is not None and goal.reference is before.reference):
@@ -367,7 +369,8 @@ class ControlLoop:
         after = context.after
         after.controller, output = self._controller.step(after.controller, context)
         context.output = output
-        context.status = explained(context.status, output.status)
+        if output.status is not Status.OK:
+            context.status = explained(context.status, output.status)
         if output.status is Status.QP_FAILED:
             context.purpose = Purpose.RELAX
             return self._yielding.relax(context)

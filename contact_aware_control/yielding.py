@@ -104,9 +104,8 @@ class Yielding:
         limits: Mapping[str, float] = {}
         if goal is not None and not isinstance(goal.reference, Guidance):
             limits = goal.force_limits
-        default = self._config.force.limit
-        return max(
-            contact.force
-            / max(limits.get(contact.link, default), self._config.force.contact_off, 1e-3)
-            for contact in contacts
-        )
+        config, ratio = self._config.force, 0.0
+        for contact in contacts:
+            limit = max(limits.get(contact.link, config.limit), config.contact_off, 1e-3)
+            ratio = max(ratio, contact.force / limit)
+        return ratio

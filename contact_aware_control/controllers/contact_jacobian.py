@@ -115,16 +115,16 @@ class ContactSet(NamedTuple):
     @property
     def forces(self) -> np.ndarray:
         """(nc) measured forces [N]."""
-        return np.array([contact.force for contact in self.active])
+        return np.array(list(map(attrgetter("force"), self.active)))
 
     @property
     def limits(self) -> np.ndarray:
         """(nc) largest forces allowed [N]."""
-        return np.array([contact.limit for contact in self.active])
+        return np.array(list(map(attrgetter("limit"), self.active)))
 
     def jacobian(self, joints: int) -> np.ndarray:
         """Return J (nc, n) of the active contacts [m/rad], for a number n of joints."""
-        rows = [contact.row for contact in self.active]
+        rows = list(map(attrgetter("row"), self.active))
         return np.array(rows) if rows else np.zeros((0, joints))
 
 

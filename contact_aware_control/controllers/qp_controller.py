@@ -23,6 +23,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 
 import numpy as np
 
@@ -160,7 +161,8 @@ class CondensedQpController(Controller):
         hessian, gradient = self._objective(task, model, inputs, command, weight, returns)
         constraint, bound = self._force_constraints(model, contacts, force, inputs)
         lower, upper = inputs.lower, inputs.upper
-        wide = inputs.widest is not None and _asks_for_release(bound)
+        # To stay where the command is would break a constraint.
+        wide = inputs.widest is not None and min(bound.tolist(), default=0.0) < 0.0
         if wide:
             assert inputs.widest is not None
             lower, upper = np.minimum(lower, inputs.widest[0]), np.maximum(upper, inputs.widest[1])
@@ -186,7 +188,7 @@ class CondensedQpController(Controller):
         return ControllerState(state.assignment, contacts, remembered), ControllerOutput(
             command=command + solution.x,
             status=Status.QP_INFEASIBLE if slack > 0.0 else Status.OK,
-            contact_links=tuple([contact.link for contact in contacts.active]),
+            contact_links=tuple(map(attrgetter("link"), contacts.active)),
             measured_force=contacts.forces,
             predicted_force=predicted,
             force_limit=contacts.limits,
@@ -211,7 +213,7 @@ class CondensedQpController(Controller):
         contacts, model, force = self._forces(state, inputs)
         constraint, bound = self._force_constraints(model, contacts, force, inputs)
         x, status, slack = np.zeros(self._robot.n), Status.OK, 0.0
-        if _asks_for_release(bound):
+        if min(bound.tolist(), default=0.0) < 0.0:
             problem = QuadraticProgram(
                 np.diag(self._stiffness), x, constraint, bound, inputs.lower, inputs.upper
             )
@@ -222,7 +224,7 @@ class CondensedQpController(Controller):
         return replace(state, contacts=contacts), ControllerOutput(
             command=inputs.command + x,
             status=status,
-            contact_links=tuple([contact.link for contact in contacts.active]),
+            contact_links=tuple(map(attrgetter("link"), contacts.active)),
             measured_force=contacts.forces,
             predicted_force=predicted,
             force_limit=contacts.limits,
@@ -364,11 +366,10 @@ class QpController(CondensedQpController):
         self, weight: float, contacts: ContactSet, blind: bool
     ) -> tuple[float, float]:
         """Update w by (28)-(29) from the contacts whose force was predicted a tick ago."""
-        known = [
-            (predicted, contact.force)
-            for contact, predicted in zip(contacts.active, contacts.predicted, strict=True)
-            if contact.trusted and math.isfinite(predicted)
-        ]
+        known = []
+        for contact, predicted in zip(contacts.active, contacts.predicted, strict=True):
+            if contact.trusted and math.isfinite(predicted):
+                known.append((predicted, contact.force))
         weight = adapted_damping(self._config.damping, weight, known)
         return weight, max(weight, BLIND_WEIGHT) if blind else weight
 
@@ -417,11 +418,6 @@ class FrictionlessQpController(CondensedQpController):
             hessian = projector.T @ hessian @ projector
             gradient = projector.T @ gradient
         return hessian + damping * self._identity, gradient
-
-
-def _asks_for_release(bound: np.ndarray) -> bool:
-    """Tell whether to stay where the command is would break a constraint C x <= d."""
-    return min(bound.tolist(), default=0.0) < 0.0
 
 
 @kernel

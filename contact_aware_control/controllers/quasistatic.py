@@ -217,23 +217,20 @@ class ForcePrediction:
             measured, trusted = contact.force, contact.trusted
             largest = MAX_EXCESS * contact.limit
             if trusted and last == last:
-                change += soft * _within(largest, measured - last)
+                change += soft * min(max(measured - last, -largest), largest)
             rate += self._rate_gain * (change / self._period - rate)
             modelled += slow * rate
             if lagging != lagging:
                 lagging = modelled
             lagging += self._lag_gain * (modelled - lagging)
             if trusted:
-                bias += self._gain * _within(largest, measured - lagging - bias)
+                difference = measured - lagging - bias
+                bias += self._gain * min(max(difference, -largest), largest)
                 predicted[i] = min(modelled + bias, measured + LEAD * contact.limit)
             else:
                 predicted[i] = max(modelled + bias, measured)
             memories.append(ForceMemory(bias, rate, lagging, measured))
         return predicted, contacts._replace(memories=tuple(memories), position=q)
-
-
-def _within(most: float, value: float) -> float:
-    return min(max(value, -most), most)
 
 
 @kernel

@@ -206,10 +206,12 @@ def is_sound_state(state: ArmState, joints: int) -> bool:
         False if a vector has the wrong length, a position is not finite, or a command is
         infinite.
     """
+    # The scalar product is NaN or infinite if any number is; it costs one short call.
+    position, command = state.position, state.commanded_position
     return (
-        np.shape(state.commanded_position) == (joints,)
-        and is_finite(state.position, joints)
-        and not math.isinf(state.commanded_position @ state.commanded_position)
+        np.shape(position) == np.shape(command) == (joints,)
+        and math.isfinite(np.dot(position, position))
+        and not math.isinf(np.dot(command, command))
     )
 
 
@@ -223,9 +225,7 @@ def is_finite(vector: np.ndarray, size: int) -> bool:
     Returns:
         True if so.
     """
-    # The scalar product is NaN or infinite if any number is; it costs one short call.
-    shape = vector.shape if isinstance(vector, np.ndarray) else np.shape(vector)
-    return shape == (size,) and math.isfinite(np.dot(vector, vector))
+    return np.shape(vector) == (size,) and math.isfinite(np.dot(vector, vector))
 
 
 def are_sound_contacts(contacts: Sequence[ContactEstimate], links: Sequence[str]) -> bool:
