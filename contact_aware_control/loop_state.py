@@ -163,9 +163,9 @@ class TickContext(ControllerInput):
     output: ControllerOutput | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True, eq=False)
 class LoopStatus:
-    """What happened in one tick.
+    """What happened in one tick; nobody changes it afterwards.
 
     Attributes:
         mode: What the controller does.

@@ -165,11 +165,13 @@ class ContactSelection:
         Returns:
             The contacts now.
         """
+        if unlocated is None and not (estimates or before.active or before.lost):
+            return ContactSet(position=before.position)
         active: list[ContactConstraint] = []
         memories: list[ForceMemory] = []
         predicted: list[float] = []
         unmatched = list(range(len(before.active)))
-        candidates = [self._constraint(estimate, link_limits) for estimate in estimates]
+        candidates = self._constraints(estimates, link_limits)
         if unlocated is not None:
             candidates.append(unlocated)
         for candidate in self._merged(candidates):
@@ -229,23 +231,37 @@ class ContactSelection:
         lost = self._remembered(before.lost, [], active)
         return before._replace(active=active, lost=lost)
 
-    def _constraint(
-        self, estimate: ContactEstimate, link_limits: Mapping[str, float]
-    ) -> ContactConstraint:
-        force = estimate.force
-        direction = estimate.force_world / force if force > 0.0 else estimate.normal_world
-        row = self._robot.torque_of_force(estimate.link, estimate.point_world, direction)
-        limit = link_limits.get(estimate.link, self._config.limit)
-        return ContactConstraint(
-            estimate.link,
-            estimate.point_world,
-            direction,
-            row,
-            *_heading(row, self._roots),
-            force,
-            limit,
-            estimate.wrench_known,
-        )
+    def _constraints(
+        self, estimates: Sequence[ContactEstimate], link_limits: Mapping[str, float]
+    ) -> list[ContactConstraint]:
+        """Return estimated contacts as the controller sees them."""
+        if not estimates:
+            return []
+        links, points, directions = [], [], []
+        for contact in estimates:
+            links.append(contact.link)
+            points.append(contact.point_world)
+            pressing = contact.force > 0.0
+            directions.append(
+                contact.force_world / contact.force if pressing else contact.normal_world
+            )
+        rows = self._robot.torques_of_forces(links, np.array(points), np.array(directions))
+        return [
+            ContactConstraint(
+                contact.link,
+                contact.point_world,
+                direction,
+                row,
+                heading,
+                length,
+                contact.force,
+                link_limits.get(contact.link, self._config.limit),
+                contact.wrench_known,
+            )
+            for contact, direction, row, heading, length in zip(
+                estimates, directions, rows, *_headings(rows, self._roots), strict=True
+            )
+        ]
 
     def _placed(self, contact: ContactConstraint, lost_for: float = 0.0) -> ContactConstraint:
         """Return a contact with its row at the configuration of the robot, if it has a place."""
@@ -311,6 +327,14 @@ def _closest(
         if cosine >= highest:
             best, highest = i, cosine
     return best
+
+
+@kernel
+def _headings(rows: np.ndarray, roots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    headings, lengths = np.empty_like(rows), np.empty(len(rows))
+    for i in range(len(rows)):
+        headings[i], lengths[i] = _heading(rows[i], roots)
+    return headings, lengths
 
 
 @kernel

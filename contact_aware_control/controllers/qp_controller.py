@@ -237,9 +237,10 @@ class CondensedQpController(Controller):
         """Return the contacts at the measured q, their model and lam_hat under q_cmd."""
         limits = {} if state.assignment is None else state.assignment.force_limits
         contacts = self._contacts(state.contacts, limits, inputs)
-        model = QuasistaticModel.at(
-            self._stiffness, contacts.jacobian(self._robot.n), ENVIRONMENT_COMPLIANCE
-        )
+        model = self._free
+        if contacts.active:
+            jacobian = contacts.jacobian(self._robot.n)
+            model = QuasistaticModel.at(self._stiffness, jacobian, ENVIRONMENT_COMPLIANCE)
         force, contacts = self._prediction.predict(model, contacts, inputs.position, inputs.command)
         return contacts, model, force
 

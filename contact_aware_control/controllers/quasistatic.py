@@ -13,7 +13,7 @@ difference to the measurement corrects it: :class:`ForcePrediction`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -41,8 +41,7 @@ MAX_EXCESS = 10.0
 """So many force limits a force may change by, or differ from its model."""
 
 
-@dataclass(frozen=True, slots=True)
-class QuasistaticModel:
+class QuasistaticModel(NamedTuple):
     """The model at one set of contacts; nc contacts, n joints.
 
     Attributes:
@@ -194,9 +193,9 @@ class ForcePrediction:
         Returns:
             (lam_hat (nc) [N], the contacts with what is known now).
         """
-        predicted = model.force(q, command)
         if not contacts.active:
-            return predicted, contacts._replace(position=q)
+            return np.zeros(0), contacts._replace(position=q)
+        predicted = model.force(q, command)
         before = q if contacts.position is None else contacts.position
         moved = model.force_map @ (q - before)
         slowness, stiffness = _springs(

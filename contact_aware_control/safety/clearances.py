@@ -105,8 +105,8 @@ class SelfCollision:
             (clearance at the start [m]; how much of it is lost [m], negative if it grows).
         """
         where, clearance = self._known
-        most = _moved(self.reach, start, end)
-        now = clearance - _moved(self.reach, where, start)
+        most, moved = _moved(self.reach, where, start, end)
+        now = clearance - moved
         if most <= share * now:
             return now, most
         if now != clearance:
@@ -120,12 +120,15 @@ class SelfCollision:
 
 
 @kernel
-def _moved(reach: np.ndarray, start: np.ndarray, end: np.ndarray) -> float:
-    """Return how far, at most, a motion of the joints moves any point of a link [m]."""
-    moved = 0.0
+def _moved(
+    reach: np.ndarray, before: np.ndarray, start: np.ndarray, end: np.ndarray
+) -> tuple[float, float]:
+    """Return how far, at most, two motions move any point of a link [m], the later one first."""
+    later, earlier = 0.0, 0.0
     for i in range(reach.size):
-        moved += reach[i] * abs(end[i] - start[i])
-    return moved
+        later += reach[i] * abs(end[i] - start[i])
+        earlier += reach[i] * abs(start[i] - before[i])
+    return later, earlier
 
 
 def _watched(robot: Robot, config: SelfCollisionConfig) -> tuple[tuple[str, str], ...]:

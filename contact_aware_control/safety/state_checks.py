@@ -209,7 +209,7 @@ def is_sound_state(state: ArmState, joints: int) -> bool:
     # The scalar product is NaN or infinite if any number is; it costs one short call.
     position, command = state.position, state.commanded_position
     return (
-        np.shape(position) == np.shape(command) == (joints,)
+        position.shape == command.shape == (joints,)
         and math.isfinite(np.dot(position, position))
         and not math.isinf(np.dot(command, command))
     )

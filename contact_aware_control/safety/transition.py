@@ -67,11 +67,13 @@ class Transition:
         Returns:
             (what is remembered now; q_cmd+ - q_cmd (n) [rad]).
         """
+        if state.motion is None and not begins:
+            return DONE, change
         wanted = change / self._period
         needed = (wanted - velocity) / self._period
         most = self._jerk * self._period
         if state.motion is None:
-            if not begins or np.abs(needed).max() <= most:
+            if np.abs(needed).max() <= most:
                 return DONE, change
             acceleration = drift = np.zeros_like(change)
         else:
