@@ -57,6 +57,7 @@ from contact_core.base.low_pass import followed_share
 from contact_core.quadratic_program import (
     QuadraticProgram,
     QuadraticProgramSolution,
+    QuadraticProgramStatus,
     make_solver,
     solve_relaxed,
 )
@@ -157,7 +158,7 @@ class CondensedQpController(Controller):
         )
         returns = math.inf
         if inputs.nominal is not None:
-            returns = IN_CONTACT if model.contacts else 1.0
+            returns = IN_CONTACT if contacts.active else 1.0
         hessian, gradient = self._objective(task, model, inputs, command, weight, returns)
         constraint, bound = self._force_constraints(model, contacts, force, inputs)
         lower, upper = inputs.lower, inputs.upper
@@ -169,8 +170,8 @@ class CondensedQpController(Controller):
             # What is followed meanwhile is followed no faster than before.
             gradient = self._slowed(hessian, gradient)
         problem = QuadraticProgram(hessian, gradient, constraint, bound, lower, upper)
-        solution, slack = solve_relaxed(self._solver, problem, model.contacts)
-        if not solution.optimal:
+        solution, slack = solve_relaxed(self._solver, problem, len(contacts.active))
+        if solution.status is not QuadraticProgramStatus.OPTIMAL:
             return ControllerState(state.assignment, contacts, remembered), ControllerOutput(
                 command=command,
                 status=Status.QP_FAILED,
@@ -217,7 +218,7 @@ class CondensedQpController(Controller):
             problem = QuadraticProgram(
                 np.diag(self._stiffness), x, constraint, bound, inputs.lower, inputs.upper
             )
-            solution, slack = solve_relaxed(self._solver, problem, model.contacts)
+            solution, slack = solve_relaxed(self._solver, problem, len(contacts.active))
             x, status = (solution.x, Status.OK) if solution.optimal else (x, Status.QP_FAILED)
         predicted = force - model.force_map @ x
         contacts = contacts._replace(predicted=tuple(predicted.tolist()))
@@ -252,7 +253,8 @@ class CondensedQpController(Controller):
         solution = self._solver.solve(
             QuadraticProgram(hessian, gradient, *nothing, -self._step, self._step)
         )
-        following: np.ndarray = nominal + solution.x if solution.optimal else nominal
+        solved = solution.status is QuadraticProgramStatus.OPTIMAL
+        following: np.ndarray = nominal + solution.x if solved else nominal
         return following
 
     def _contacts(
