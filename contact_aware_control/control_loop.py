@@ -337,6 +337,7 @@ class ControlLoop:
             rate=0.0 if guidance is None else 1.0,
             nominal=after.nominal,
             torque=self._free_torque(arm, report, after.reflex.offset),
+            offset=after.reflex.told_offset,
             widest=widest,
             before=state,
             after=after,

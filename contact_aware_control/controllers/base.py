@@ -46,6 +46,7 @@ class ControllerInput:
         lower: (n) lower bound on q_cmd+ - q_cmd [rad].
         upper: (n) upper bound on q_cmd+ - q_cmd [rad].
         torque: (n) external torque without bias and payload [Nm]; NaN where it is not known.
+        offset: (n) bias and payload, which the springs carry as well [Nm]; None: none.
         widest: The same bounds for giving way, which may be faster; None: no faster.
         contacts: Estimated contacts; None if they are old: the last ones have to do, and
             the arm moves with strong damping.
@@ -67,6 +68,7 @@ class ControllerInput:
     rate: float = 1.0
     nominal: np.ndarray | None = None
     torque: np.ndarray | None = None
+    offset: np.ndarray | None = None
     widest: tuple[np.ndarray, np.ndarray] | None = None
 
 

@@ -238,11 +238,13 @@ class CondensedQpController(Controller):
         """Return the contacts at the measured q, their model and lam_hat under q_cmd."""
         limits = {} if state.assignment is None else state.assignment.force_limits
         contacts = self._contacts(state.contacts, limits, inputs)
-        model = self._free
+        model, unloaded = self._free, inputs.command
         if contacts.active:
             jacobian = contacts.jacobian(self._robot.n)
             model = QuasistaticModel.at(self._stiffness, jacobian, ENVIRONMENT_COMPLIANCE)
-        force, contacts = self._prediction.predict(model, contacts, inputs.position, inputs.command)
+        if inputs.offset is not None:
+            unloaded = unloaded + inputs.offset / self._stiffness
+        force, contacts = self._prediction.predict(model, contacts, inputs.position, unloaded)
         return contacts, model, force
 
     def _nominal(self, task: TrackingTask, inputs: ControllerInput) -> np.ndarray:

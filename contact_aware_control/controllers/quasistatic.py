@@ -188,7 +188,7 @@ class ForcePrediction:
             model: The quasistatic model at the contacts.
             contacts: The contacts, with what is known of their forces since the last tick.
             q: (n) measured configuration [rad].
-            command: (n) present command [rad].
+            command: (n) present command, without what the springs carry beside contacts [rad].
 
         Returns:
             (lam_hat (nc) [N], the contacts with what is known now).

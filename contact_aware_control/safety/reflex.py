@@ -39,9 +39,9 @@ class ReflexState:
 
     Attributes:
         stamp: Of the last joint state that was looked at [ns]; -1 before the first one.
-        memory: (4, n) tau_ext low-passed for its rate [Nm]; bias and payload within tau_ext
-            [Nm]; the command of the last tick [rad], and its low-passed velocity [rad/s]. None
-            before the first joint state.
+        memory: (5, n) tau_ext low-passed for its rate [Nm]; bias and payload within tau_ext
+            [Nm]; the command of the last tick [rad], and its low-passed velocity [rad/s]; bias
+            and payload as the estimator says [Nm]. None before the first joint state.
         unexplained_for: For how long more force than allowed has been unexplained [s].
         force_ratio: What the torque proves of the forces on the robot, over what is allowed.
         unexplained_force: The force it proves, while the contacts have failed to account for
@@ -60,6 +60,11 @@ class ReflexState:
     def offset(self) -> np.ndarray | None:
         """(n) bias and payload within tau_ext [Nm]; None before the first joint state."""
         return None if self.memory is None else self.memory[1]
+
+    @property
+    def told_offset(self) -> np.ndarray | None:
+        """(n) the same as the estimator says, within the arm's effort [Nm]: never for safety."""
+        return None if self.memory is None else self.memory[4]
 
 
 class Reflex:
@@ -85,6 +90,7 @@ class Reflex:
             config.rate_share,
             config.torque_margin_share,
             config.offset_share,
+            1.0,
         )
         self._bounds = np.outer(shares, robot.effort_limits)
         self._bounds[2] = np.maximum(self._bounds[2], robot.torque_error)
@@ -125,7 +131,8 @@ class Reflex:
             command = arm.position
         memory, elapsed = state.memory, 1e-9 * (arm.stamp - state.stamp)
         if memory is None:
-            memory = np.array([torque, np.zeros_like(torque), command, np.zeros_like(torque)])
+            nothing = np.zeros_like(torque)
+            memory = np.array([torque, nothing, command, nothing, nothing])
         elapsed = max(elapsed, self._period) if state.stamp >= 0 else self._period
         free_torque = None if report is None else report.free_torque
         remembered, joint, force = _watch(
@@ -237,8 +244,9 @@ def _watch(
         now[0, j] = min(max(smooth, -bounds[0, j]), bounds[0, j]) if smooth == smooth else 0.0
         if told and math.isfinite(torque[j] - free_torque[j]):
             share = elapsed / (OFFSET_TIME + elapsed)
-            known = now[1, j] + share * (torque[j] - free_torque[j] - now[1, j])
-            now[1, j] = min(max(known, -bounds[3, j]), bounds[3, j])
+            for row, most in ((1, bounds[3, j]), (4, bounds[4, j])):
+                known = now[row, j] + share * (torque[j] - free_torque[j] - now[row, j])
+                now[row, j] = min(max(known, -most), most)
         speed = (command[j] - memory[2, j]) / elapsed
         now[2, j] = command[j]
         now[3, j] += elapsed / (MOTION_TIME + elapsed) * (speed - now[3, j])

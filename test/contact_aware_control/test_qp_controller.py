@@ -240,6 +240,22 @@ def test_damping_grows_while_predictions_are_wrong(robot, contact):
     assert weights[-1] < 0.1
 
 
+def test_what_is_held_does_not_count_as_a_force_of_the_contact(robot, contact):
+    """The springs carry a payload, too: wherever a light contact seems to be, it stays light."""
+    rng = np.random.default_rng(2)
+    robot.update(Q)
+    tool = robot.tool_pose().translation
+    payload = robot.torque_of_force(robot.tool_link, tool, np.array([0.0, 0.0, -49.0]))
+    point = robot.link_pose(WRIST).translation
+    for _ in range(20):
+        force = np.array([0.0, 9.0, 0.0]) + rng.normal(scale=1.0, size=3)
+        q = Q + (payload + robot.torque_of_force(WRIST, point, force)) / K
+        given = inputs([contact(force, point)], q=q)._replace(offset=payload)
+        output = controller_of(robot, Q).step(given)
+        np.testing.assert_allclose(output.command, Q, atol=1e-6)
+        assert output.predicted_force[0] == pytest.approx(np.linalg.norm(force), abs=0.5)
+
+
 def test_contact_with_nan_does_not_reach_the_arm(robot, contact):
     """A solver failure is a status, and the command stays where it is."""
     point = robot.link_pose(WRIST).translation
