@@ -19,53 +19,35 @@ from contact_aware_control.contact import ContactReport
 from contact_aware_control.controllers import ControllerOutput, make_controller
 from contact_aware_control.limiters import explained, limiters_by_purpose
 from contact_aware_control.loop_state import (
-    NANOSECONDS,
     LoopInputs,
     LoopState,
     LoopStatus,
     Purpose,
     TickContext,
 )
-from contact_aware_control.reference.base import Goal, Guidance
+from contact_aware_control.receiver import Receiver, age, continues
+from contact_aware_control.reference.base import Guidance
 from contact_aware_control.reference.clock import ReferenceClock
 from contact_aware_control.safety.command_gate import BRAKING_RATE, CommandGate
 from contact_aware_control.safety.command_limits import CommandGuard
 from contact_aware_control.safety.deviation_bound import DeviationBound
-from contact_aware_control.safety.follow_watch import COMMAND_TOLERANCE, FollowWatch
+from contact_aware_control.safety.follow_watch import FollowWatch
 from contact_aware_control.safety.joint_bounds import Bound
 from contact_aware_control.safety.reflex import Reflex
-from contact_aware_control.safety.state_checks import (
-    StateChecks,
-    are_sound_contacts,
-    is_finite,
-    is_sound_state,
-)
-from contact_aware_control.safety.status import FOLLOWING, Finding, LinkState, Mode, Request, Status
-from contact_aware_control.safety.supervisor import Conditions, Supervisor, SupervisorState
-from contact_aware_control.safety.transition import DONE
+from contact_aware_control.safety.status import FOLLOWING, LinkState, Mode, Request, Status
+from contact_aware_control.safety.supervisor import Supervisor, SupervisorState
 from contact_aware_control.yielding import Yielding
 from contact_core.robot.arm_state import ArmState, SoundCommand
 from contact_core.robot.robot import Robot
 
-NOTHING = LoopInputs(0)
-"""What the tick before the first one was given."""
-
-
 STOPPED_AT_ONCE = (Status.STATE_STALE, Status.NOT_COMMANDING)
 """Reasons to hold in which a command that comes to rest slowly would lead away from the arm."""
-
-STANDS = 1e-4
-"""A reported command that changes by no more from one state to the next stands still [rad]."""
 
 SLOWED = 0.99
 """Below this rate of its clock a reference counts as slowed."""
 
 BLIND_STEP_FRACTION = 0.25
 """Share of the step bound that is used while the contacts are too old."""
-
-CONTINUITY = 0.02
-"""After a short outage the arm goes on by itself if no joint is farther from its command than
-before, by more than this [rad]."""
 
 REACTED_TO = (Status.TORQUE_EXCEEDED, Status.FORCE_EXCEEDED)
 """Faults after which the reflex may move the command."""
@@ -92,7 +74,6 @@ class ControlLoop:
         self.config = config
         self.robot = robot
         self._period = config.period
-        self._checks = StateChecks(robot, config)
         self._watch = FollowWatch(robot, config)
         self._reflex = Reflex(robot, config.reflex, robot.stiffness, config.period)
         self._supervisor = Supervisor(config.safety, config.period)
@@ -111,8 +92,15 @@ class ControlLoop:
             robot, config, self._controller, self._gate, self._guard, self._deviation_bound
         )
         self._yielding = Yielding(robot, config, self._controller, self._gate)
-        self._softness = 1.0 / robot.stiffness
-        self._patience = config.safety.state_timeout_periods * config.period
+        self._receiver = Receiver(
+            robot,
+            config,
+            self._supervisor,
+            self._watch,
+            self._reflex,
+            self._gate,
+            self._controller,
+        )
 
     def start(self) -> LoopState:
         """Return the state of a loop that is active and waits for its first joint state."""
@@ -158,7 +146,7 @@ class ControlLoop:
         Returns:
             (what is remembered now; what to send, or None; what happened).
         """
-        after, status = self._receive(state, inputs)  # checks, link, faults -> mode
+        after, status = self._receiver.receive(state, inputs)  # checks, link, faults -> mode
         if after.supervisor.link is not LinkState.ARMED:
             return after, None, _status(after, status)
         context = self._begin(state, after, status)
@@ -173,144 +161,16 @@ class ControlLoop:
                 context.status = explained(context.status, status)
         return self._pass_or_brake(wanted, context)
 
-    def _receive(self, state: LoopState, inputs: LoopInputs) -> tuple[LoopState, Status]:
-        """Take over what is sound, and decide the mode.
-
-        Returns:
-            (what is remembered, as far as it is known by now; why the mode is what it is).
-        """
-        last = state.last or NOTHING
-        late = state.last is not None and (
-            (inputs.now - last.now) * NANOSECONDS > 1.5 * self._period
-        )
-        after = state.copy()
-        after.last, after.transition, after.vouched = inputs, DONE, None
-        after.ticks += 1
-        after.deadline_misses += late
-        finding = self._take_messages(state, after, last, inputs)
-        if inputs.goal is not state.goal:
-            self._take_goal(state, after, inputs.goal)
-        conditions = self._conditions(state, after, inputs.now, finding)
-        after.supervisor, after.mode, status = self._supervisor.update(after.supervisor, conditions)
-        if after.supervisor.link is LinkState.SYNC:
-            # Where the robot is now, commands would begin.
-            self._start(state, after)
-            after.checks = replace(after.checks, command=None)
-        elif after.supervisor.link is LinkState.LOST and after.gate is not None:
-            after.gate = self._gate.rest(after.gate)
-        return after, status
-
-    def _take_messages(
-        self, state: LoopState, after: LoopState, last: LoopInputs, inputs: LoopInputs
-    ) -> Finding | None:
-        """Take over new messages that are sound, count those that are not.
-
-        Returns:
-            What is wrong with the robot, its states, or who else commands it.
-        """
-        supervisor, found, command = state.supervisor, inputs.finding, state.command
-        new = () if inputs.arm is None or inputs.arm is last.arm else (*inputs.earlier, inputs.arm)
-        for message in new:
-            if not is_sound_state(message, self.robot.n):
-                supervisor = self._supervisor.reject_input(supervisor)
-                continue
-            supervisor = self._supervisor.accept_input(supervisor)
-            after.checks, wrong, fresh = self._checks.check(after.checks, message, command)
-            if wrong is None and after.follow is not None and supervisor.link is LinkState.ARMED:
-                after.follow, wrong = self._watch.check(after.follow, message, state.reflex.offset)
-            if wrong is None and fresh:
-                after.arm = message
-            found = found or wrong
-        if inputs.report is not last.report and inputs.report is not None:
-            if are_sound_contacts(inputs.report.contacts, self.robot.link_names):
-                after.report = inputs.report
-            else:
-                supervisor = self._supervisor.reject_input(supervisor)
-        after.supervisor = supervisor
-        return found
-
-    def _take_goal(self, state: LoopState, after: LoopState, goal: Goal | None) -> None:
-        """Start to follow a new goal."""
-        before = state.goal
-        if goal is not None and state.gate is None:
-            return
-        after.goal = goal
-        if goal is None or (before is not None and goal.reference is before.reference):
-            return
-        after.reference_time, after.reference_rate = 0.0, 1.0
-        if _continues(goal, state):
-            # The next target of a stream; its reference begins where the last one is now.
-            assert state.controller.assignment is not None
-            assignment = replace(
-                state.controller.assignment,
-                reference=goal.reference,
-                force_limits=goal.force_limits,
-            )
-            after.controller = replace(state.controller, assignment=assignment)
-            return
-        assert state.command is not None
-        posture = state.command if goal.posture is None else goal.posture
-        after.controller = self._controller.follow(goal.reference, posture, goal.force_limits)
-
-    def _conditions(
-        self, state: LoopState, after: LoopState, now: int, finding: Finding | None
-    ) -> Conditions:
-        """Look at the external torque, and measure what the watchdogs look at."""
-        arm, report, goal, config = after.arm, after.report, after.goal, self.config
-        contacts = () if report is None else report.contacts
-        limits = {} if goal is None else goal.force_limits
-        located, known, claimed, planned = [], True, 0.0, 0.0
-        for contact in contacts:
-            if contact.wrench_known:
-                located.append(contact)
-                claimed += contact.force
-                planned += limits.get(contact.link, config.force.limit)
-            elif not contact.force < config.force.contact_on:
-                known = False
-        contacts_age, exceeded = _age(now, report), ""
-        if arm is not None:
-            if contacts_age > config.safety.contacts_timeout:
-                report, claimed, planned = None, 0.0, 0.0
-            allowed = math.inf
-            if self._controller.limits_force:
-                allowed = max(config.force.limit, *limits.values(), 0.0, planned)
-            after.reflex, exceeded = self._reflex.watch(
-                state.reflex, arm, state.command, report, claimed, allowed
-            )
-        reflex, link = after.reflex, state.supervisor.link
-        refreshed = None if goal is None else goal.refreshed
-        return Conditions(
-            state_age=_age(now, arm),
-            arrived=arm is not state.arm,
-            continuous=link is not LinkState.LOST or self._continues(state, arm),
-            knows_command=link is LinkState.ARMED or self._tells_command(state, arm),
-            hearing=abs(now - after.checks.heard) * NANOSECONDS <= self._patience,
-            finding=finding,
-            contacts_age=contacts_age,
-            reference_age=0.0 if refreshed is None else (now - refreshed) * NANOSECONDS,
-            has_reference=goal is not None,
-            identifiable=known and reflex.unexplained_force == 0.0,
-            force_ratio=max(self._yielding.force_ratio(goal, located), reflex.force_ratio),
-            torque_exceeded=exceeded,
-        )
-
     def _begin(self, state: LoopState, after: LoopState, status: Status) -> TickContext:
         """Return what the tick of an arm that is commanded works with."""
-        if (
-            after.gate is None
-            or after.follow is None
-            or state.supervisor.link is not LinkState.ARMED
-        ):
-            self._start(state, after)
         arm, gate, report, goal = after.arm, after.gate, after.report, after.goal
         assert arm is not None and gate is not None and after.last is not None
-        after.ramp_ticks = 0 if after.mode is Mode.FAULT else after.ramp_ticks + 1
         following = after.mode in FOLLOWING
         guidance = None
         if following and goal is not None and isinstance(goal.reference, Guidance):
             guidance = goal.reference
-        anew = after.reference_time == 0.0 and not _continues(goal, state)
-        blind = _age(after.last.now, report) > self.config.safety.contacts_timeout
+        anew = after.reference_time == 0.0 and not continues(goal, state)
+        blind = age(after.last.now, report) > self.config.safety.contacts_timeout
         unexplained = after.reflex.unexplained_force
         fraction, widest = 1.0, None
         if following and guidance is None:
@@ -441,51 +301,6 @@ class ControlLoop:
             goal, context.time, command, place_of(command), wanted, place_of(wanted)
         )
 
-    def _continues(self, state: LoopState, arm: ArmState | None) -> bool:
-        """Tell whether the robot is as it was when the link was lost, on its way to our command."""
-        if state.gate is None or state.follow is None or state.arm is None or arm is None:
-            return True
-        if self._watch.foreign(state.follow, arm.commanded_position) is not None:
-            return False
-        before, after = (np.abs(a.position - state.gate.command) for a in (state.arm, arm))
-        return bool((after <= before + CONTINUITY).all())
-
-    def _tells_command(self, state: LoopState, arm: ArmState | None) -> bool:
-        """Tell whether the driver says which command it holds, and no other is on its way to it.
-
-        It is the last one of ours, or has stood still from one state to the next.
-        """
-        sent, before = state.sent, state.arm
-        if arm is None or not is_finite(arm.commanded_position, self.robot.n):
-            return False
-        reported = arm.commanded_position
-        if sent is None or _is_near(reported, sent, COMMAND_TOLERANCE):
-            return True
-        if before is None or before is arm:
-            return False
-        return _is_near(reported, before.commanded_position, STANDS)
-
-    def _start(self, state: LoopState, after: LoopState) -> None:
-        """Begin at the command the robot holds: it would sag, or jump, if it began elsewhere.
-
-        A driver that says nothing of its command holds our last one, unless its session began
-        anew, where the arm was. Both look alike in the messages, but not in the arm: on springs
-        at rest it is at q = q_cmd + K^-1 tau_ext, (5). Where our last command does not explain
-        where the arm is, commands begin at the arm, which only lets a contact go.
-        """
-        arm, sent = after.arm, state.sent
-        assert arm is not None
-        reported = arm.commanded_position
-        reports = np.isfinite(reported)
-        held = np.where(reports, reported, arm.position - self._softness * arm.external_torque)
-        known = np.where(reports, reported, arm.position)
-        if sent is not None and _is_near(held, sent, COMMAND_TOLERANCE):
-            known = sent
-        allowed = self.config.safety.start_command_distance
-        start = np.clip(known, arm.position - allowed, arm.position + allowed)
-        after.gate, after.follow = self._gate.start(start), self._watch.start(start, reported, sent)
-        after.ramp_ticks, after.nominal = 0, None
-
     def _step_fraction(self, blind: bool, ramp_ticks: int) -> float:
         """Return the share of the step bound to use: little at the start, or without contacts."""
         if not self._controller.bounds_step:
@@ -504,24 +319,6 @@ class ControlLoop:
             return free
         torque = arm.external_torque
         return torque if offset is None else torque - offset
-
-
-def _age(now: int, sample: ArmState | ContactReport | None) -> float:
-    """Return the age of a message [s], inf without one; one of the future is as suspicious."""
-    return math.inf if sample is None else abs(now - sample.stamp) * NANOSECONDS
-
-
-def _is_near(a: np.ndarray, b: np.ndarray, distance: float) -> bool:
-    # Not "none is larger": what is unknown is not near.
-    return bool(np.all(np.abs(a - b) <= distance))
-
-
-def _continues(goal: Goal | None, state: LoopState) -> bool:
-    """Tell whether a goal is the next target of the stream that is followed."""
-    before = state.goal
-    if goal is None or before is None or before.refreshed is None or goal.refreshed is None:
-        return False
-    return state.mode in FOLLOWING and type(goal.reference) is type(before.reference)
 
 
 def _status(

@@ -157,8 +157,23 @@ class FloatLimiter(Limiter):
         if force <= most:
             return wanted, Status.OK
         change = wanted - context.command + (1.0 - most / force) * self._softness * springs
-        bounds = context.widest or self._gate.step_bounds(context.gate, position, Bound.YIELDING)
+        bounds = yielding_bounds(context, self._gate)
         return context.command + np.clip(change, *bounds), Status.OK
+
+
+def yielding_bounds(context: TickContext, gate: CommandGate) -> tuple[np.ndarray, np.ndarray]:
+    """Return the changes by which the command may give way.
+
+    Args:
+        context: Of the tick.
+        gate: Knows them.
+
+    Returns:
+        (lower, upper), each (n) [rad].
+    """
+    if context.widest is not None:
+        return context.widest
+    return gate.step_bounds(context.gate, context.position, Bound.YIELDING)
 
 
 class DeviationLimiter(Limiter):

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.controllers import Controller
 from contact_aware_control.controllers.qp_controller import RELEASE_TIME
-from contact_aware_control.limiters import FloatLimiter
+from contact_aware_control.limiters import FloatLimiter, yielding_bounds
 from contact_aware_control.loop_state import Purpose, TickContext
-from contact_aware_control.reference.base import Goal, Guidance
+from contact_aware_control.receiver import force_ratio
 from contact_aware_control.safety.command_gate import CommandGate
-from contact_aware_control.safety.joint_bounds import Bound
 from contact_aware_control.safety.status import Status
 from contact_core.base.low_pass import followed_share
 from contact_core.robot.robot import Robot
@@ -34,7 +30,7 @@ class Yielding:
             controller: Knows the contacts.
             gate: Knows how fast a command may give way.
         """
-        self._config = config
+        self._force = config.force
         self._controller = controller
         self._gate = gate
         self._floats = FloatLimiter(robot, config, gate)
@@ -79,33 +75,14 @@ class Yielding:
         """
         command, after = context.command, context.after
         contacts = () if after.report is None else after.report.contacts
-        ratio = self.force_ratio(after.goal, contacts)
+        ratio = 0.0
+        if self._controller.limits_force:
+            ratio = force_ratio(contacts, after.goal, self._force)
         if context.unexplained_force > 0.0:
-            ratio = max(ratio, context.unexplained_force / self._config.force.limit)
+            ratio = max(ratio, context.unexplained_force / self._force.limit)
         if ratio <= 1.0:
             return command
         share = (1.0 - 1.0 / ratio) * self._release_share
-        bounds = context.widest or self._gate.step_bounds(
-            context.gate, context.position, Bound.YIELDING
-        )
+        bounds = yielding_bounds(context, self._gate)
         relaxed: np.ndarray = command + np.clip(share * (context.position - command), *bounds)
         return relaxed
-
-    def force_ratio(self, goal: Goal | None, contacts: Sequence[ContactEstimate]) -> float:
-        """Return the largest contact force over its limit; 0 for baselines, which have no limit.
-
-        Args:
-            goal: What is followed; None: nothing.
-            contacts: Those that count.
-        """
-        if not contacts or not self._controller.limits_force:
-            return 0.0
-        # A hand that leads the arm may push harder than it has to.
-        limits: Mapping[str, float] = {}
-        if goal is not None and not isinstance(goal.reference, Guidance):
-            limits = goal.force_limits
-        config, ratio = self._config.force, 0.0
-        for contact in contacts:
-            limit = max(limits.get(contact.link, config.limit), config.contact_off, 1e-3)
-            ratio = max(ratio, contact.force / limit)
-        return ratio
