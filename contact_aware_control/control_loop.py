@@ -28,11 +28,11 @@ from contact_aware_control.loop_state import (
 from contact_aware_control.receiver import Receiver, age, continues
 from contact_aware_control.reference.base import Guidance
 from contact_aware_control.reference.clock import ReferenceClock
-from contact_aware_control.safety.command_gate import BRAKING_RATE, CommandGate
-from contact_aware_control.safety.command_limits import CommandGuard
+from contact_aware_control.safety.command_gate import CommandGate
+from contact_aware_control.safety.command_guard import CommandGuard
 from contact_aware_control.safety.deviation_bound import DeviationBound
 from contact_aware_control.safety.follow_watch import FollowWatch
-from contact_aware_control.safety.joint_bounds import Bound
+from contact_aware_control.safety.joint_bounds import BRAKING_RATE, Bound
 from contact_aware_control.safety.reflex import Reflex
 from contact_aware_control.safety.status import FOLLOWING, LinkState, Mode, Request, Status
 from contact_aware_control.safety.supervisor import Supervisor, SupervisorState
@@ -331,6 +331,8 @@ def _status(
     """Say what happened."""
     if output is None:
         output = ControllerOutput(command=np.zeros(0) if state.command is None else state.command)
+    link = state.supervisor.link
+    loss = "" if link is LinkState.ARMED else _loss(state.supervisor)
     return LoopStatus(
         mode=state.mode,
         status=status,
@@ -339,16 +341,16 @@ def _status(
         ticks=state.ticks,
         deadline_misses=state.deadline_misses,
         rejected_messages=state.supervisor.rejected,
-        link=state.supervisor.link,
-        detail=state.supervisor.fault_detail or refusal or _loss(state.supervisor),
+        link=link,
+        detail=state.supervisor.fault_detail or refusal or loss,
         reference_rate=rate,
     )
 
 
 def _loss(supervisor: SupervisorState) -> str:
-    """Say why there is no link; empty if there is one."""
+    """Say why there is no link."""
     loss = supervisor.loss
-    if loss is None or supervisor.link is LinkState.ARMED:
+    if loss is None:
         return ""
     after = f"after {loss.status.name}: " if supervisor.link is LinkState.SYNC else ""
     return after + loss.detail

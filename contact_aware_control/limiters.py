@@ -16,7 +16,7 @@ from contact_aware_control.controllers import Controller
 from contact_aware_control.lever_arms import LeverArms
 from contact_aware_control.loop_state import Purpose, TickContext
 from contact_aware_control.safety.command_gate import CommandGate
-from contact_aware_control.safety.command_limits import CommandGuard
+from contact_aware_control.safety.command_guard import CommandGuard
 from contact_aware_control.safety.deviation_bound import DeviationBound
 from contact_aware_control.safety.joint_bounds import Bound, joint_bounds
 from contact_aware_control.safety.status import Status

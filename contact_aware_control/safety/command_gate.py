@@ -13,16 +13,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.safety.joint_bounds import Bound, joint_bounds
+from contact_aware_control.safety.joint_bounds import BRAKING_RATE, Bound, joint_bounds
 from contact_core.base.kernel import inlined_kernel, kernel
 from contact_core.robot.arm_state import SoundCommand
 from contact_core.robot.robot import Robot
 
 ROUNDING = 1e-9
 """By how much a command may exceed a limit, for upstream it is computed in another order [rad]."""
-
-BRAKING_RATE = 5.0
-"""Speed towards a limit per distance to it [1/s]."""
 
 HELD_BACK = 1e-12
 """By how much a change may miss a bound that holds it back [rad]."""

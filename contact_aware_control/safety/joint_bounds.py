@@ -10,6 +10,9 @@ import numpy as np
 from contact_aware_control.config import ControllerConfig
 from contact_core.robot.robot import Robot
 
+BRAKING_RATE = 5.0
+"""Speed towards a limit per distance to it [1/s]."""
+
 
 class Bound(Enum):
     """How fast a command may be."""
