@@ -201,10 +201,8 @@ class CommandGate:
         if shape != state.command.shape:
             return f"size: {shape} instead of {state.command.shape}"
         rule, joint, value, limit = self._broken(state, wanted, measured, bound)
-        return "" if rule == SOUND else self._words(rule, joint, value, limit)
-
-    def _words(self, rule: int, joint: int, value: float, limit: float) -> str:
-        """Say which rule is broken, with the numbers."""
+        if rule == SOUND:
+            return ""
         name, unit = RULES[rule]
         if rule == FINITE:
             return f"{name}: {self._names[joint]} would be {value}"
