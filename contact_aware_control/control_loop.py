@@ -31,11 +31,9 @@ from contact_aware_control.reference.clock import ReferenceClock
 from contact_aware_control.safety.command_gate import CommandGate
 from contact_aware_control.safety.command_guard import CommandGuard
 from contact_aware_control.safety.deviation_bound import DeviationBound
-from contact_aware_control.safety.follow_watch import FollowWatch
 from contact_aware_control.safety.joint_bounds import BRAKING_RATE, Bound
-from contact_aware_control.safety.reflex import Reflex
 from contact_aware_control.safety.status import FOLLOWING, LinkState, Mode, Request, Status
-from contact_aware_control.safety.supervisor import Supervisor, SupervisorState
+from contact_aware_control.safety.supervisor import SupervisorState
 from contact_aware_control.yielding import Yielding
 from contact_core.robot.arm_state import ArmState, SoundCommand
 from contact_core.robot.robot import Robot
@@ -74,14 +72,12 @@ class ControlLoop:
         self.config = config
         self.robot = robot
         self._period = config.period
-        self._watch = FollowWatch(robot, config)
-        self._reflex = Reflex(robot, config.reflex, robot.stiffness, config.period)
-        self._supervisor = Supervisor(config.safety, config.period)
         self._clock = ReferenceClock(config.governor, config.period)
         self._controller = make_controller(robot, config)
         self._fastest = Bound.TRACKING if self._controller.bounds_step else Bound.NONE
         self._guard = CommandGuard(robot, config, self._controller.bounds_step)
         self._gate = CommandGate(robot, config)
+        self._receiver = Receiver(robot, config, self._controller, self._gate)
         self._deviation_bound = DeviationBound(
             robot,
             config.safety.leash,
@@ -92,15 +88,6 @@ class ControlLoop:
             robot, config, self._controller, self._gate, self._guard, self._deviation_bound
         )
         self._yielding = Yielding(robot, config, self._controller, self._gate)
-        self._receiver = Receiver(
-            robot,
-            config,
-            self._supervisor,
-            self._watch,
-            self._reflex,
-            self._gate,
-            self._controller,
-        )
 
     def start(self) -> LoopState:
         """Return the state of a loop that is active and waits for its first joint state."""
@@ -119,7 +106,7 @@ class ControlLoop:
         Returns:
             (what is remembered now; False if it is refused).
         """
-        supervisor, done = self._supervisor.handle(state.supervisor, request, detail)
+        supervisor, done = self._receiver.supervisor.handle(state.supervisor, request, detail)
         if request is Request.DEACTIVATE:
             # The next activation starts from the driver's command.
             state = replace(
@@ -245,10 +232,10 @@ class ControlLoop:
     def _yield(self, context: TickContext) -> np.ndarray:
         """React to a fault, give way, or come to rest."""
         gate, position, mode = context.gate, context.position, context.after.mode
-        if context.status in REACTED_TO and self._reflex.moves:
+        if context.status in REACTED_TO and self._receiver.reflex.moves:
             context.purpose = Purpose.REACT
             context.lower, context.upper = self._gate.step_bounds(gate, position, context.bound)
-            context.after.reflex, change = self._reflex.react(
+            context.after.reflex, change = self._receiver.reflex.react(
                 context.after.reflex, context.arm, context.command
             )
             return context.command + change
@@ -278,9 +265,9 @@ class ControlLoop:
             context.gate, after.last.now, wanted, context.position, context.bound
         )
         after.gate, after.sent = gate, sent.position
-        after.follow = self._watch.sent(after.follow, gate.command)
+        after.follow = self._receiver.watch.sent(after.follow, gate.command)
         if refusal:
-            after.supervisor = self._supervisor.refuse_command(
+            after.supervisor = self._receiver.supervisor.refuse_command(
                 after.supervisor, gate.refused, refusal
             )
             if after.mode is not Mode.FAULT:

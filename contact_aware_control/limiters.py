@@ -82,16 +82,12 @@ class StepLimiter(Limiter):
 
     def limit(self, wanted: np.ndarray, context: TickContext) -> tuple[np.ndarray, Status]:
         """Limit a command, see :meth:`Limiter.limit`."""
-        bound, fraction, (lower, upper) = (
-            self._fastest,
-            context.fraction,
-            (context.lower, context.upper),
-        )
-        output, command = context.output, context.command
+        output, command, bounds = context.output, context.command, (context.lower, context.upper)
+        bound, fraction = self._fastest, context.fraction
         if output is not None and output.yields and context.widest is not None:
-            bound, fraction, (lower, upper) = Bound.YIELDING, 1.0, context.widest
-        change = np.minimum(np.maximum(wanted - command, lower), upper)
-        reached = context.follows and self._gate.is_reached(change, (lower, upper), bound, fraction)
+            bound, fraction, bounds = Bound.YIELDING, 1.0, context.widest
+        change = np.minimum(np.maximum(wanted - command, bounds[0]), bounds[1])
+        reached = context.follows and self._gate.is_reached(change, bounds, bound, fraction)
         return command + change, Status.LIMIT_REACHED if reached else Status.OK
 
 

@@ -43,41 +43,37 @@ before, by more than this [rad]."""
 
 
 class Receiver:
-    """Begins a tick; it remembers nothing."""
+    """Begins a tick; it remembers nothing.
+
+    Attributes:
+        supervisor: Decides the mode.
+        watch: Knows whether the robot follows our commands.
+        reflex: Looks at the external torque.
+    """
 
     def __init__(
-        self,
-        robot: Robot,
-        config: ControllerConfig,
-        supervisor: Supervisor,
-        watch: FollowWatch,
-        reflex: Reflex,
-        gate: CommandGate,
-        controller: Controller,
+        self, robot: Robot, config: ControllerConfig, controller: Controller, gate: CommandGate
     ) -> None:
-        """Take who looks at what is received.
+        """Set up who looks at what is received.
 
         Args:
             robot: The arm.
             config: Every parameter.
-            supervisor: Decides the mode.
-            watch: Knows whether the robot follows our commands.
-            reflex: Looks at the external torque.
-            gate: Knows the present command.
             controller: Follows goals.
+            gate: Knows the present command.
         """
+        self.supervisor = Supervisor(config.safety, config.period)
+        self.watch = FollowWatch(robot, config)
+        self.reflex = Reflex(robot, config.reflex, robot.stiffness, config.period)
+        self._checks = StateChecks(robot, config)
+        self._controller = controller
+        self._gate = gate
         self._config = config
         self._period = config.period
         self._n = robot.n
         self._links = robot.link_names
         self._softness = 1.0 / robot.stiffness
         self._patience = config.safety.state_timeout_periods * config.period
-        self._checks = StateChecks(robot, config)
-        self._supervisor = supervisor
-        self._watch = watch
-        self._reflex = reflex
-        self._gate = gate
-        self._controller = controller
 
     def receive(self, state: LoopState, inputs: LoopInputs) -> tuple[LoopState, Status]:
         """Take over what is sound, and decide the mode.
@@ -101,7 +97,7 @@ class Receiver:
         if inputs.goal is not state.goal:
             self._take_goal(state, after, inputs.goal)
         conditions = self._conditions(state, after, inputs.now, finding)
-        after.supervisor, after.mode, status = self._supervisor.update(after.supervisor, conditions)
+        after.supervisor, after.mode, status = self.supervisor.update(after.supervisor, conditions)
         link = after.supervisor.link
         if link is LinkState.LOST:
             after.gate = None if after.gate is None else self._gate.rest(after.gate)
@@ -128,12 +124,12 @@ class Receiver:
         new = () if inputs.arm is None or inputs.arm is last.arm else (*inputs.earlier, inputs.arm)
         for message in new:
             if not is_sound_state(message, self._n):
-                supervisor = self._supervisor.reject_input(supervisor)
+                supervisor = self.supervisor.reject_input(supervisor)
                 continue
-            supervisor = self._supervisor.accept_input(supervisor)
+            supervisor = self.supervisor.accept_input(supervisor)
             after.checks, wrong, fresh = self._checks.check(after.checks, message, command)
             if wrong is None and after.follow is not None and supervisor.link is LinkState.ARMED:
-                after.follow, wrong = self._watch.check(after.follow, message, state.reflex.offset)
+                after.follow, wrong = self.watch.check(after.follow, message, state.reflex.offset)
             if wrong is None and fresh:
                 after.arm = message
             found = found or wrong
@@ -141,7 +137,7 @@ class Receiver:
             if are_sound_contacts(inputs.report.contacts, self._links):
                 after.report = inputs.report
             else:
-                supervisor = self._supervisor.reject_input(supervisor)
+                supervisor = self.supervisor.reject_input(supervisor)
         after.supervisor = supervisor
         return found
 
@@ -190,7 +186,7 @@ class Receiver:
             allowed = math.inf
             if self._controller.limits_force:
                 allowed = max(config.force.limit, *limits.values(), 0.0, planned)
-            after.reflex, exceeded = self._reflex.watch(
+            after.reflex, exceeded = self.reflex.watch(
                 state.reflex, arm, state.command, report, claimed, allowed
             )
         reflex, link = after.reflex, state.supervisor.link
@@ -231,14 +227,14 @@ class Receiver:
             known = sent
         allowed = self._config.safety.start_command_distance
         start = np.clip(known, arm.position - allowed, arm.position + allowed)
-        after.gate, after.follow = self._gate.start(start), self._watch.start(start, reported, sent)
+        after.gate, after.follow = self._gate.start(start), self.watch.start(start, reported, sent)
         after.ramp_ticks, after.nominal = 0, None
 
     def _continues(self, state: LoopState, arm: ArmState | None) -> bool:
         """Tell whether the robot is as it was when the link was lost, on its way to our command."""
         if state.gate is None or state.follow is None or state.arm is None or arm is None:
             return True
-        if self._watch.foreign(state.follow, arm.commanded_position) is not None:
+        if self.watch.foreign(state.follow, arm.commanded_position) is not None:
             return False
         before, after = (np.abs(a.position - state.gate.command) for a in (state.arm, arm))
         return bool((after <= before + CONTINUITY).all())

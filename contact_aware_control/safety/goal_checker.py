@@ -26,30 +26,62 @@ CHECK_STEP = 0.05
 """A goal's clearances are checked on a grid this fine [s]."""
 
 
-class PathChecker:
-    """Checks the limits in space along a motion."""
+class GoalChecker:
+    """Checks goals.
+
+    With a robot of its own it may work beside a running control loop.
+
+    Attributes:
+        start_tolerance: How far from the arm a goal may begin.
+    """
 
     def __init__(self, robot: Robot, config: ControllerConfig) -> None:
         """Take the limits.
 
         Args:
-            robot: The arm; it is updated.
-            config: Workspace and self-collision.
+            robot: The arm; its configuration changes.
+            config: Every parameter.
 
         Raises:
-            ConfigError: If a parameter does not fit the arm.
+            ConfigError: If a limit does not fit the arm.
         """
+        self._robot = robot
+        self.start_tolerance = config.safety.start
         self._workspace = WorkspaceLimits(config.workspace)
         self._self_collision = SelfCollision(robot, config.self_collision)
         self._chain = chain_of(robot)
         tool = robot.model.frames[robot.model.getFrameId(robot.tool_link)]
-        self._reach = np.maximum(
-            self._self_collision.reach,
-            reach_of(robot, tool.parentJoint, float(np.linalg.norm(tool.placement.translation))),
-        )
+        distance = float(np.linalg.norm(tool.placement.translation))
+        reach = reach_of(robot, tool.parentJoint, distance)
+        self._reach = np.maximum(self._self_collision.reach, reach)
 
-    def check(self, reference: Reference, let_tick_run: LetTickRun = run_to_end) -> None:
-        """Check a motion.
+    def check(self, goal: Goal, command: np.ndarray, let_tick_run: LetTickRun = run_to_end) -> None:
+        """Check a goal.
+
+        Args:
+            goal: The goal.
+            command: (n) commanded joint positions now [rad].
+            let_tick_run: Called often, so that a check in Python delays no tick.
+
+        Raises:
+            TrajectoryError: If the reference starts too far away or violates a limit, or a
+                force limit names an unknown link or is not a force.
+        """
+        for link, limit in goal.force_limits.items():
+            if link not in self._robot.link_names:
+                raise TrajectoryError(
+                    f"planned contact of unknown link '{link}' ({choices(self._robot.link_names)})"
+                )
+            if not (math.isfinite(limit) and limit >= 0.0):
+                raise TrajectoryError(f"planned contact of '{link}': force limit {limit} N")
+        if goal.posture is not None:
+            self._check_posture(goal.posture)
+        goal.reference.check(self._robot, command, self.start_tolerance, let_tick_run)
+        if not isinstance(goal.reference, Guidance):
+            self.check_space(goal.reference, let_tick_run)
+
+    def check_space(self, reference: Reference, let_tick_run: LetTickRun = run_to_end) -> None:
+        """Check the limits in space of a motion.
 
         Args:
             reference: The motion. Of a tool motion only the workspace is checked, the joint
@@ -87,6 +119,19 @@ class PathChecker:
             _refuse_outside(time, inside)
             at = _next_beyond(path, at, self._reach, min(inside, clearance))
 
+    def _check_posture(self, posture: np.ndarray) -> None:
+        """Check joint positions (n) [rad] that the arm is to stay near."""
+        low, high = self._robot.position_limits
+        if posture.shape != (self._robot.n,):
+            raise TrajectoryError(f"a posture of {posture.size} joints (valid: {self._robot.n})")
+        for name, value, least, most in zip(
+            self._robot.joint_names, posture, low, high, strict=True
+        ):
+            if not least <= value <= most:
+                raise TrajectoryError(
+                    f"posture of {name}: {value:.3f} rad (valid: {least:.3f} to {most:.3f} rad)"
+                )
+
 
 def _refuse_outside(time: float, clearance: float) -> None:
     """Refuse a tool that is outside of the workspace at a time [s], by its clearance [m]."""
@@ -116,65 +161,3 @@ def _next_beyond(path: np.ndarray, start: int, reach: np.ndarray, distance: floa
         if moved > distance:
             return i
     return len(path)
-
-
-class GoalChecker:
-    """Checks goals.
-
-    With a robot of its own it may work beside a running control loop.
-
-    Attributes:
-        start_tolerance: How far from the arm a goal may begin.
-    """
-
-    def __init__(self, robot: Robot, config: ControllerConfig) -> None:
-        """Take the limits.
-
-        Args:
-            robot: The arm; its configuration changes.
-            config: Every parameter.
-
-        Raises:
-            ConfigError: If a limit does not fit the arm.
-        """
-        self._robot = robot
-        self.start_tolerance = config.safety.start
-        self._path = PathChecker(robot, config)
-
-    def check(self, goal: Goal, command: np.ndarray, let_tick_run: LetTickRun = run_to_end) -> None:
-        """Check a goal.
-
-        Args:
-            goal: The goal.
-            command: (n) commanded joint positions now [rad].
-            let_tick_run: Called often, so that a check in Python delays no tick.
-
-        Raises:
-            TrajectoryError: If the reference starts too far away or violates a limit, or a
-                force limit names an unknown link or is not a force.
-        """
-        for link, limit in goal.force_limits.items():
-            if link not in self._robot.link_names:
-                raise TrajectoryError(
-                    f"planned contact of unknown link '{link}' ({choices(self._robot.link_names)})"
-                )
-            if not (math.isfinite(limit) and limit >= 0.0):
-                raise TrajectoryError(f"planned contact of '{link}': force limit {limit} N")
-        if goal.posture is not None:
-            self._check_posture(goal.posture)
-        goal.reference.check(self._robot, command, self.start_tolerance, let_tick_run)
-        if not isinstance(goal.reference, Guidance):
-            self._path.check(goal.reference, let_tick_run)
-
-    def _check_posture(self, posture: np.ndarray) -> None:
-        """Check joint positions (n) [rad] that the arm is to stay near."""
-        low, high = self._robot.position_limits
-        if posture.shape != (self._robot.n,):
-            raise TrajectoryError(f"a posture of {posture.size} joints (valid: {self._robot.n})")
-        for name, value, least, most in zip(
-            self._robot.joint_names, posture, low, high, strict=True
-        ):
-            if not least <= value <= most:
-                raise TrajectoryError(
-                    f"posture of {name}: {value:.3f} rad (valid: {least:.3f} to {most:.3f} rad)"
-                )
