@@ -37,7 +37,7 @@ from contact_aware_control.reference import (
     PoseTrajectory,
     Reference,
 )
-from contact_aware_control.safety.command_limits import GoalChecker
+from contact_aware_control.safety.goal_checker import GoalChecker
 from contact_aware_control.safety.status import Mode, Request, Status
 
 __all__ = [

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from math import sqrt
 
 import numpy as np
@@ -53,6 +52,8 @@ class ContactEstimate:
         modes: All places found, the estimate's own first.
         ambiguous: True if a load, a drift or friction explains the torques about as well as a
             contact does.
+        force: How hard it presses [N].
+        wrench_known: Whether it is known what the contact does to the arm, if not where.
     """
 
     number: int
@@ -72,16 +73,13 @@ class ContactEstimate:
     modes: tuple[ContactMode, ...]
     ambiguous: bool = False
     same_wrench: bool = False
+    force: float = field(init=False)
+    wrench_known: bool = field(init=False)
 
-    @cached_property
-    def force(self) -> float:
-        """How hard it presses [N]."""
-        return sqrt(self.force_world @ self.force_world)
-
-    @property
-    def wrench_known(self) -> bool:
-        """Whether it is known what the contact does to the arm, if not where."""
-        return self.identifiable or self.same_wrench
+    def __post_init__(self) -> None:
+        """Compute once what is asked for several times in a tick."""
+        object.__setattr__(self, "force", sqrt(self.force_world @ self.force_world))
+        object.__setattr__(self, "wrench_known", self.identifiable or self.same_wrench)
 
     @classmethod
     def known(

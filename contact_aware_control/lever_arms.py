@@ -20,7 +20,11 @@ MIN_LEVER = 0.05
 
 
 class LeverArms:
-    """The longest lever arms that a contact force can have."""
+    """The longest lever arms that a contact force can have.
+
+    Attributes:
+        geometry: Chain and spheres of the arm, for :func:`fill_lever_arms`.
+    """
 
     def __init__(self, robot: Robot, held_reach: float) -> None:
         """Take the arm's geometry.
@@ -29,7 +33,7 @@ class LeverArms:
             robot: The arm; it is updated.
             held_reach: How far an object in the gripper reaches from the tool's origin [m].
         """
-        self._geometry = _geometry(robot, held_reach)
+        self.geometry = _geometry(robot, held_reach)
 
     def at(self, q: np.ndarray, links: int | None = None) -> np.ndarray:
         """Return the longest lever arm that a contact force can have about each joint.
@@ -43,7 +47,7 @@ class LeverArms:
             from its axis.
         """
         arms = np.empty(q.size)
-        _lever_arms(q, *self._geometry, q.size if links is None else links, arms)
+        fill_lever_arms(q, *self.geometry, q.size if links is None else links, arms)
         return arms
 
     def least_force(self, q: np.ndarray, torque: np.ndarray, links: int | None = None) -> float:
@@ -79,10 +83,18 @@ def _geometry(robot: Robot, held_reach: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 @kernel
-def _lever_arms(
+def fill_lever_arms(
     q: np.ndarray, chain: np.ndarray, spheres: np.ndarray, links: int, arms: np.ndarray
 ) -> None:
-    """Fill ``arms`` (n) [m]."""
+    """Compute the longest lever arms, see :meth:`LeverArms.at`.
+
+    Args:
+        q: (n) joint positions [rad].
+        chain: Of the arm, from :attr:`LeverArms.geometry`.
+        spheres: Of the arm, likewise.
+        links: Number of links, counted from the base, that may be touched.
+        arms: (n) filled with them [m].
+    """
     n = q.shape[0]
     origins, axes, turns = np.empty((n + 1, 3)), np.empty((n, 3)), np.empty((n + 1, 3, 3))
     offset = np.empty(3)

@@ -1,16 +1,23 @@
-"""What the control loop is given, what it remembers, and what it says: plain data."""
+"""What the control loop is given, remembers, works with in a tick, and says: plain data."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from enum import Enum
+from operator import attrgetter
 
 import numpy as np
 
 from contact_aware_control.contact import ContactReport
-from contact_aware_control.controllers import ControllerOutput, ControllerState
-from contact_aware_control.reference.base import Goal
+from contact_aware_control.controllers import (
+    ControllerInput,
+    ControllerOutput,
+    ControllerState,
+)
+from contact_aware_control.reference.base import Goal, Guidance
 from contact_aware_control.safety.command_gate import GateState
 from contact_aware_control.safety.follow_watch import FollowState
+from contact_aware_control.safety.joint_bounds import Bound
 from contact_aware_control.safety.reflex import ReflexState
 from contact_aware_control.safety.state_checks import CheckState
 from contact_aware_control.safety.status import Finding, LinkState, Mode, Status
@@ -42,9 +49,11 @@ class LoopInputs:
     finding: Finding | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class LoopState:
     """Everything the control loop remembers from tick to tick; plain data.
+
+    A tick fills a copy of the last one; nobody changes it afterwards.
 
     Attributes:
         supervisor: Link to the robot, faults, pauses and watchdogs.
@@ -91,15 +100,72 @@ class LoopState:
     nominal: np.ndarray | None = None
     vouched: np.ndarray | None = None
 
+    def copy(self) -> LoopState:
+        """Return the same, for a tick to fill."""
+        return LoopState(*_everything(self))
+
     @property
     def command(self) -> np.ndarray | None:
         """The present command q_cmd, shape (n) [rad]; None while there is none."""
         return None if self.gate is None else self.gate.command
 
 
-@dataclass(frozen=True)
+_everything = attrgetter(*(entry.name for entry in fields(LoopState)))
+"""Of a state; to ask `dataclasses.replace` takes four times as long."""
+
+
+class Purpose(Enum):
+    """What a command is for; which limiters it passes depends on that."""
+
+    FOLLOW = "to follow the reference, QP (24)"
+    YIELD = "to give way to contacts, as the controller asks for"
+    RELAX = "to give way without the controller, which failed"
+    FLOAT = "to go along with what bends the springs"
+    REACT = "to react to a fault"
+    REST = "to come to rest"
+    STAY = "to stay where it is"
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class TickContext(ControllerInput):
+    """What a tick of an arm that is commanded works with, beside what its controller knows.
+
+    Attributes:
+        before: What was remembered.
+        after: What is remembered from now on, filled as the tick goes on.
+        arm: The last sound joint state.
+        gate: What the gate remembers, the present command above all.
+        status: Why the command is this one.
+        begins: Whether something else is wanted from this tick on.
+        guidance: What a hand may lead the arm by; None: it may not.
+        follows: Whether a reference is followed.
+        pulled: Whether anything takes the command away from where it would be without contacts.
+        doubted: Whether nothing vouches for those contacts.
+        purpose: What the command is for.
+        bound: How fast it may be.
+        fraction: Share of the step bound that may be used.
+        output: The controller's; None where nothing is followed.
+    """
+
+    before: LoopState
+    after: LoopState
+    arm: ArmState
+    gate: GateState
+    status: Status
+    begins: bool
+    guidance: Guidance | None
+    follows: bool
+    pulled: bool
+    doubted: bool
+    purpose: Purpose = Purpose.STAY
+    bound: Bound = Bound.YIELDING
+    fraction: float = 1.0
+    output: ControllerOutput | None = None
+
+
+@dataclass(slots=True, eq=False)
 class LoopStatus:
-    """What happened in one tick.
+    """What happened in one tick; nobody changes it afterwards.
 
     Attributes:
         mode: What the controller does.

@@ -20,7 +20,7 @@ from contact_aware_control.reference.base import (
     check_joint_speeds,
 )
 from contact_aware_control.reference.stream import MotionBounds, bounds_of
-from contact_aware_control.safety.clearances import WorkspaceLimits
+from contact_aware_control.safety.command_guard import WorkspaceLimits
 from contact_aware_control.safety.status import FOLLOWING
 from contact_core.base.config import parameter
 from contact_core.base.errors import TrajectoryError

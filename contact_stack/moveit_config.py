@@ -19,7 +19,7 @@ import numpy as np
 import yaml
 
 from contact_aware_control.config import SelfCollisionConfig
-from contact_aware_control.safety.clearances import SelfCollision
+from contact_aware_control.safety.command_guard import SelfCollision
 from contact_core.base.files import cache_folder, replacement
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot

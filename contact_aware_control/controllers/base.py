@@ -6,7 +6,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
@@ -36,8 +35,9 @@ class ControllerState:
     damping_weight: float = 0.0
 
 
-class ControllerInput(NamedTuple):
-    """What a controller knows in one tick.
+@dataclass(slots=True, eq=False)
+class ControllerInput:
+    """What a controller knows in one tick; it changes nothing of it.
 
     Attributes:
         time: Reference time [s].
@@ -72,9 +72,11 @@ class ControllerInput(NamedTuple):
     widest: tuple[np.ndarray, np.ndarray] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class ControllerOutput:
     """The command, and why it is what it is. Failure is a status, not an exception.
+
+    Nobody changes it afterwards.
 
     Attributes:
         command: (n) q_cmd+ [rad]; equal to q_cmd if the controller failed.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,8 @@ SAME_CONTACT_COSINE = 0.5
 
 MERGE_ANGLE = 0.2
 """Contacts whose joint torques differ by a smaller angle count as one [rad]."""
+
+PARALLEL = math.cos(MERGE_ANGLE)
 
 TINY = 1e-6
 """Forces below are none [N]."""
@@ -82,7 +85,8 @@ class ForceMemory(NamedTuple):
         Args:
             share: The new force over the old one.
         """
-        return ForceMemory(*(share * value for value in self))
+        bias, rate, lagging, force = self
+        return ForceMemory(share * bias, share * rate, share * lagging, share * force)
 
 
 UNKNOWN = ForceMemory()
@@ -111,16 +115,16 @@ class ContactSet(NamedTuple):
     @property
     def forces(self) -> np.ndarray:
         """(nc) measured forces [N]."""
-        return np.array([contact.force for contact in self.active])
+        return np.array(list(map(attrgetter("force"), self.active)))
 
     @property
     def limits(self) -> np.ndarray:
         """(nc) largest forces allowed [N]."""
-        return np.array([contact.limit for contact in self.active])
+        return np.array(list(map(attrgetter("limit"), self.active)))
 
     def jacobian(self, joints: int) -> np.ndarray:
         """Return J (nc, n) of the active contacts [m/rad], for a number n of joints."""
-        rows = [contact.row for contact in self.active]
+        rows = list(map(attrgetter("row"), self.active))
         return np.array(rows) if rows else np.zeros((0, joints))
 
 
@@ -139,7 +143,7 @@ class ContactSelection:
             period: Time between updates [s].
         """
         self._robot = robot
-        self._root_of_stiffness = np.sqrt(stiffness)
+        self._roots = np.sqrt(stiffness)
         self._config = config
         self._period = period
 
@@ -161,11 +165,13 @@ class ContactSelection:
         Returns:
             The contacts now.
         """
+        if unlocated is None and not (estimates or before.active or before.lost):
+            return ContactSet(position=before.position)
         active: list[ContactConstraint] = []
         memories: list[ForceMemory] = []
         predicted: list[float] = []
         unmatched = list(range(len(before.active)))
-        candidates = [self._constraint(c, link_limits) for c in estimates]
+        candidates = self._constraints(estimates, link_limits)
         if unlocated is not None:
             candidates.append(unlocated)
         for candidate in self._merged(candidates):
@@ -185,7 +191,9 @@ class ContactSelection:
                 predicted.append(expected)
             elif known is not None:
                 unmatched.append(known)
-        lost = self._remembered(before.lost, [before.active[i] for i in unmatched], active)
+        lost: tuple[ContactConstraint, ...] = ()
+        if unmatched or before.lost:
+            lost = self._remembered(before.lost, [before.active[i] for i in unmatched], active)
         return ContactSet(tuple(active), tuple(memories), tuple(predicted), lost, before.position)
 
     def unlocated(
@@ -207,7 +215,7 @@ class ContactSelection:
         """
         row = torque / max(force, TINY)
         return ContactConstraint(
-            link, NOWHERE, NOWHERE, row, *self._heading(row), force, limit, trusted=True
+            link, NOWHERE, NOWHERE, row, *_heading(row, self._roots), force, limit, trusted=True
         )
 
     def keep(self, before: ContactSet) -> ContactSet:
@@ -223,44 +231,54 @@ class ContactSelection:
         lost = self._remembered(before.lost, [], active)
         return before._replace(active=active, lost=lost)
 
-    def _constraint(
-        self, estimate: ContactEstimate, link_limits: Mapping[str, float]
-    ) -> ContactConstraint:
-        force = estimate.force
-        direction = estimate.force_world / force if force > 0.0 else estimate.normal_world
-        row = self._robot.torque_of_force(estimate.link, estimate.point_world, direction)
-        limit = link_limits.get(estimate.link, self._config.limit)
-        return ContactConstraint(
-            estimate.link,
-            estimate.point_world,
-            direction,
-            row,
-            *self._heading(row),
-            force,
-            limit,
-            estimate.wrench_known,
-        )
+    def _constraints(
+        self, estimates: Sequence[ContactEstimate], link_limits: Mapping[str, float]
+    ) -> list[ContactConstraint]:
+        """Return estimated contacts as the controller sees them."""
+        if not estimates:
+            return []
+        links, points, directions = [], [], []
+        for contact in estimates:
+            links.append(contact.link)
+            points.append(contact.point_world)
+            pressing = contact.force > 0.0
+            directions.append(
+                contact.force_world / contact.force if pressing else contact.normal_world
+            )
+        rows = self._robot.torques_of_forces(links, np.array(points), np.array(directions))
+        return [
+            ContactConstraint(
+                contact.link,
+                contact.point_world,
+                direction,
+                row,
+                heading,
+                length,
+                contact.force,
+                link_limits.get(contact.link, self._config.limit),
+                contact.wrench_known,
+            )
+            for contact, direction, row, heading, length in zip(
+                estimates, directions, rows, *_headings(rows, self._roots), strict=True
+            )
+        ]
 
     def _placed(self, contact: ContactConstraint, lost_for: float = 0.0) -> ContactConstraint:
         """Return a contact with its row at the configuration of the robot, if it has a place."""
         if contact.point is NOWHERE:
             return contact._replace(lost_for=lost_for)
         row = self._robot.torque_of_force(contact.link, contact.point, contact.direction)
-        heading, length = self._heading(row)
+        heading, length = _heading(row, self._roots)
         return contact._replace(row=row, heading=heading, length=length, lost_for=lost_for)
-
-    def _heading(self, row: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return direction and length of a row in the metric K^-1."""
-        heading: tuple[np.ndarray, float] = _heading(row, self._root_of_stiffness)
-        return heading
 
     def _merged(self, contacts: list[ContactConstraint]) -> list[ContactConstraint]:
         """Merge contacts whose rows are nearly parallel: G would be singular."""
+        if len(contacts) < 2:
+            return contacts
         merged: list[ContactConstraint] = []
-        parallel = math.cos(MERGE_ANGLE)
-        for contact in sorted(contacts, key=lambda c: -c.force):
+        for contact in sorted(contacts, key=attrgetter("force"), reverse=True):
             for i, other in enumerate(merged):
-                if contact.heading @ other.heading > parallel:
+                if contact.heading @ other.heading > PARALLEL:
                     merged[i] = self._sum(other, contact)
                     break
             else:
@@ -277,7 +295,7 @@ class ContactSelection:
             a.point,
             a.direction,
             row,
-            *self._heading(row),
+            *_heading(row, self._roots),
             force,
             limit=min(a.limit, b.limit),
             trusted=a.trusted and b.trusted,
@@ -309,6 +327,14 @@ def _closest(
         if cosine >= highest:
             best, highest = i, cosine
     return best
+
+
+@kernel
+def _headings(rows: np.ndarray, roots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    headings, lengths = np.empty_like(rows), np.empty(len(rows))
+    for i in range(len(rows)):
+        headings[i], lengths[i] = _heading(rows[i], roots)
+    return headings, lengths
 
 
 @kernel

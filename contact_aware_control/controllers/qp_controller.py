@@ -23,6 +23,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 
 import numpy as np
 
@@ -48,6 +49,7 @@ from contact_aware_control.controllers.quasistatic import (
     QuasistaticModel,
 )
 from contact_aware_control.lever_arms import LeverArms
+from contact_aware_control.safety.joint_bounds import Bound, joint_bounds
 from contact_aware_control.safety.status import Status
 from contact_aware_control.tracking import TrackingTask, TrackingTasks
 from contact_core.base.kernel import kernel
@@ -55,6 +57,7 @@ from contact_core.base.low_pass import followed_share
 from contact_core.quadratic_program import (
     QuadraticProgram,
     QuadraticProgramSolution,
+    QuadraticProgramStatus,
     make_solver,
     solve_relaxed,
 )
@@ -107,12 +110,14 @@ class CondensedQpController(Controller):
         ]
         self._selection = ContactSelection(robot, self._stiffness, config.force, config.period)
         self._prediction = ForcePrediction(config.force, config.period, JointDamping(robot, config))
+        self._period = config.period
         self._release_share = followed_share(config.period, RELEASE_TIME)
+        self._least_release = MIN_RELEASE_RATE * config.period
+        self._approach = config.force.approach_speed * config.period
         self._solver = make_solver(config.solver)
         self._tasks = TrackingTasks(robot, config)
         self._free = QuasistaticModel.at(self._stiffness, np.zeros((0, robot.n)))
-        reach = config.limits.velocity_fraction * config.period * robot.velocity_limits
-        self._step = np.minimum(config.limits.step, reach)
+        self._step = joint_bounds(robot, config)[Bound.TRACKING].step
 
     @abstractmethod
     def _damping_weight(
@@ -128,9 +133,15 @@ class CondensedQpController(Controller):
 
     @abstractmethod
     def _objective(
-        self, task: TrackingTask, model: QuasistaticModel, inputs: ControllerInput, weight: float
+        self,
+        task: TrackingTask,
+        model: QuasistaticModel,
+        inputs: ControllerInput,
+        command: np.ndarray,
+        weight: float,
+        returns: float,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return H and g; the weights eps and w are relative to trace(H)/n."""
+        """Return H and g about a command; the weights eps and w are relative to trace(H)/n."""
 
     def step(
         self, state: ControllerState, inputs: ControllerInput
@@ -145,18 +156,22 @@ class CondensedQpController(Controller):
         remembered, weight = self._damping_weight(
             state.damping_weight, contacts, blind=inputs.contacts is None
         )
-        hessian, gradient = self._objective(task, model, inputs, weight)
+        returns = math.inf
+        if inputs.nominal is not None:
+            returns = IN_CONTACT if contacts.active else 1.0
+        hessian, gradient = self._objective(task, model, inputs, command, weight, returns)
         constraint, bound = self._force_constraints(model, contacts, force, inputs)
         lower, upper = inputs.lower, inputs.upper
-        wide = inputs.widest is not None and bound.min(initial=0.0) < 0.0
+        # To stay where the command is would break a constraint.
+        wide = inputs.widest is not None and min(bound.tolist(), default=0.0) < 0.0
         if wide:
             assert inputs.widest is not None
             lower, upper = np.minimum(lower, inputs.widest[0]), np.maximum(upper, inputs.widest[1])
             # What is followed meanwhile is followed no faster than before.
             gradient = self._slowed(hessian, gradient)
         problem = QuadraticProgram(hessian, gradient, constraint, bound, lower, upper)
-        solution, slack = solve_relaxed(self._solver, problem, model.contacts)
-        if not solution.optimal:
+        solution, slack = solve_relaxed(self._solver, problem, len(contacts.active))
+        if solution.status is not QuadraticProgramStatus.OPTIMAL:
             return ControllerState(state.assignment, contacts, remembered), ControllerOutput(
                 command=command,
                 status=Status.QP_FAILED,
@@ -174,7 +189,7 @@ class CondensedQpController(Controller):
         return ControllerState(state.assignment, contacts, remembered), ControllerOutput(
             command=command + solution.x,
             status=Status.QP_INFEASIBLE if slack > 0.0 else Status.OK,
-            contact_links=tuple(contact.link for contact in contacts.active),
+            contact_links=tuple(map(attrgetter("link"), contacts.active)),
             measured_force=contacts.forces,
             predicted_force=predicted,
             force_limit=contacts.limits,
@@ -185,8 +200,7 @@ class CondensedQpController(Controller):
             position_error=position_error,
             rotation_error=rotation_error,
             nominal=nominal,
-            yields=wide
-            and bool(np.any(solution.x < inputs.lower) or np.any(solution.x > inputs.upper)),
+            yields=wide and _exceeds(solution.x, inputs.lower, inputs.upper),
         )
 
     def give_way(
@@ -200,18 +214,18 @@ class CondensedQpController(Controller):
         contacts, model, force = self._forces(state, inputs)
         constraint, bound = self._force_constraints(model, contacts, force, inputs)
         x, status, slack = np.zeros(self._robot.n), Status.OK, 0.0
-        if bound.min(initial=0.0) < 0.0:
+        if min(bound.tolist(), default=0.0) < 0.0:
             problem = QuadraticProgram(
                 np.diag(self._stiffness), x, constraint, bound, inputs.lower, inputs.upper
             )
-            solution, slack = solve_relaxed(self._solver, problem, model.contacts)
+            solution, slack = solve_relaxed(self._solver, problem, len(contacts.active))
             x, status = (solution.x, Status.OK) if solution.optimal else (x, Status.QP_FAILED)
         predicted = force - model.force_map @ x
         contacts = contacts._replace(predicted=tuple(predicted.tolist()))
         return replace(state, contacts=contacts), ControllerOutput(
             command=inputs.command + x,
             status=status,
-            contact_links=tuple(contact.link for contact in contacts.active),
+            contact_links=tuple(map(attrgetter("link"), contacts.active)),
             measured_force=contacts.forces,
             predicted_force=predicted,
             force_limit=contacts.limits,
@@ -224,10 +238,10 @@ class CondensedQpController(Controller):
         """Return the contacts at the measured q, their model and lam_hat under q_cmd."""
         limits = {} if state.assignment is None else state.assignment.force_limits
         contacts = self._contacts(state.contacts, limits, inputs)
-        model = QuasistaticModel.at(
-            self._stiffness, contacts.jacobian(self._robot.n), ENVIRONMENT_COMPLIANCE
-        )
-        unloaded = inputs.command
+        model, unloaded = self._free, inputs.command
+        if contacts.active:
+            jacobian = contacts.jacobian(self._robot.n)
+            model = QuasistaticModel.at(self._stiffness, jacobian, ENVIRONMENT_COMPLIANCE)
         if inputs.offset is not None:
             unloaded = unloaded + inputs.offset / self._stiffness
         force, contacts = self._prediction.predict(model, contacts, inputs.position, unloaded)
@@ -236,14 +250,13 @@ class CondensedQpController(Controller):
     def _nominal(self, task: TrackingTask, inputs: ControllerInput) -> np.ndarray:
         """Return the next command (n) that there would be without contacts [rad]."""
         nominal = inputs.command if inputs.nominal is None else inputs.nominal
-        hessian, gradient = self._objective(
-            task, self._free, inputs._replace(command=nominal, nominal=None), 0.0
-        )
+        hessian, gradient = self._objective(task, self._free, inputs, nominal, 0.0, math.inf)
         nothing = self._free.force_map, np.zeros(0)
         solution = self._solver.solve(
             QuadraticProgram(hessian, gradient, *nothing, -self._step, self._step)
         )
-        following: np.ndarray = nominal + solution.x if solution.optimal else nominal
+        solved = solution.status is QuadraticProgramStatus.OPTIMAL
+        following: np.ndarray = nominal + solution.x if solved else nominal
         return following
 
     def _contacts(
@@ -253,8 +266,12 @@ class CondensedQpController(Controller):
         found = inputs.contacts
         if found is None:
             return self._selection.keep(before)
-        located = [c for c in found if self._is_located(c)]
-        doubtful = [c for c in found if not self._is_located(c)]
+        located: list[ContactEstimate] = []
+        doubtful: list[ContactEstimate] = []
+        for contact in found:
+            # Located is a contact where it explains the measured torques.
+            explains = contact.residual <= MAX_RESIDUAL and contact.wrench_known
+            (located if explains else doubtful).append(contact)
         if not doubtful and inputs.unexplained_force == 0.0:
             return self._selection.update(before, located, limits)._replace(reach=math.nan)
         unlocated, reach = self._unlocated(before.reach, located, doubtful, inputs, limits)
@@ -311,34 +328,22 @@ class CondensedQpController(Controller):
         motion of the touched thing adds meanwhile is given way to as well. Contacts that are
         not trusted get a smaller limit; without present contacts nothing pushes further.
         """
-        config, period = self._config.force, self._config.period
-        limit = contacts.limits
-        if inputs.conservative:
-            limit *= self._config.safety.conservative_force_share
-        excess = force - limit
-        quickest = np.maximum(MIN_RELEASE_RATE * period, excess * self._release_share)
-        coming = period * np.array([max(memory.rate, 0.0) for memory in contacts.memories])
-        bound = -np.minimum(excess, quickest) - coming
-        approach = config.approach_speed * period
+        share = self._config.safety.conservative_force_share if inputs.conservative else 1.0
+        bounds = []
+        for contact, memory, pressing in zip(
+            contacts.active, contacts.memories, force.tolist(), strict=True
+        ):
+            excess = pressing - share * contact.limit
+            quickest = max(self._least_release, excess * self._release_share)
+            bounds.append(-min(excess, quickest) - self._period * max(memory.rate, 0.0))
+        approach = self._approach
         if inputs.contacts is None:
-            bound = np.minimum(bound, 0.0)
-            approach = 0.0
-        if not contacts.lost:
-            return -model.force_map, bound
-        rows = [contact.row for contact in contacts.lost]
-        slow = np.full(len(rows), approach)
-        return -np.vstack((model.force_map, rows)), np.concatenate((bound, slow))
-
-    def _is_located(self, contact: ContactEstimate) -> bool:
-        """Tell whether an estimated contact is where it explains the measured torques."""
-        explained = contact.residual <= MAX_RESIDUAL
-        return explained and contact.wrench_known
-
-    def _return_share(self, model: QuasistaticModel, inputs: ControllerInput) -> float:
-        """Return how fast the way back to the path may be, over its bounds in free space."""
-        if inputs.nominal is None:
-            return math.inf
-        return IN_CONTACT if model.contacts else 1.0
+            bounds, approach = [min(bound, 0.0) for bound in bounds], 0.0
+        matrix = model.force_map
+        if contacts.lost:
+            matrix = np.array([*matrix, *(contact.row for contact in contacts.lost)])
+            bounds += [approach] * len(contacts.lost)
+        return -matrix, np.array(bounds)
 
     def _slowed(self, hessian: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """Return a gradient whose unconstrained optimum is within the step bound."""
@@ -348,12 +353,15 @@ class CondensedQpController(Controller):
 
     def _names(self, contacts: ContactSet, solution: QuadraticProgramSolution) -> tuple[str, ...]:
         """Name the active constraints, which are numbered like the multipliers."""
-        if not len(solution.active_set):
-            return ()
-        names = [f"force {contact.link or 'somewhere'}" for contact in contacts.active]
-        names += [f"approach {contact.link}" for contact in contacts.lost]
-        own, bounds = len(names), self._bound_names
-        return tuple(names[i] if i < own else bounds[i - own] for i in solution.active_set)
+        active, lost, names = contacts.active, contacts.lost, []
+        for i in solution.active_set.tolist():
+            if i < len(active):
+                names.append(f"force {active[i].link or 'somewhere'}")
+            elif i < len(active) + len(lost):
+                names.append(f"approach {lost[i - len(active)].link}")
+            else:
+                names.append(self._bound_names[i - len(active) - len(lost)])
+        return tuple(names)
 
 
 class QpController(CondensedQpController):
@@ -363,24 +371,26 @@ class QpController(CondensedQpController):
         self, weight: float, contacts: ContactSet, blind: bool
     ) -> tuple[float, float]:
         """Update w by (28)-(29) from the contacts whose force was predicted a tick ago."""
-        known = [
-            (predicted, contact.force)
-            for contact, predicted in zip(contacts.active, contacts.predicted, strict=True)
-            if contact.trusted and math.isfinite(predicted)
-        ]
+        known = []
+        for contact, predicted in zip(contacts.active, contacts.predicted, strict=True):
+            if contact.trusted and math.isfinite(predicted):
+                known.append((predicted, contact.force))
         weight = adapted_damping(self._config.damping, weight, known)
         return weight, max(weight, BLIND_WEIGHT) if blind else weight
 
     def _objective(
-        self, task: TrackingTask, model: QuasistaticModel, inputs: ControllerInput, weight: float
+        self,
+        task: TrackingTask,
+        model: QuasistaticModel,
+        inputs: ControllerInput,
+        command: np.ndarray,
+        weight: float,
+        returns: float,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return H and g of (24a)."""
-        incremental = self._config.tracking.reading == "incremental"
-        returns = self._return_share(model, inputs)
-        evaluated = (
-            model.equilibrium(inputs.position, inputs.command) if incremental else inputs.command
-        )
-        hessian, gradient = task.objective(evaluated, inputs.time, inputs.rate, returns)
+        if self._config.tracking.reading == "incremental":
+            command = model.equilibrium(inputs.position, command)
+        hessian, gradient = task.objective(command, inputs.time, inputs.rate, returns)
         _dampen(hessian, self._config.tracking.regularization + weight)
         return hessian, gradient
 
@@ -395,11 +405,16 @@ class FrictionlessQpController(CondensedQpController):
         return weight, BLIND_WEIGHT if blind else 0.0
 
     def _objective(
-        self, task: TrackingTask, model: QuasistaticModel, inputs: ControllerInput, weight: float
+        self,
+        task: TrackingTask,
+        model: QuasistaticModel,
+        inputs: ControllerInput,
+        command: np.ndarray,
+        weight: float,
+        returns: float,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return H and g of (22a)."""
-        equilibrium = model.equilibrium(inputs.position, inputs.command)
-        returns = self._return_share(model, inputs)
+        equilibrium = model.equilibrium(inputs.position, command)
         hessian, gradient = task.objective(equilibrium, inputs.time, inputs.rate, returns)
         scale = hessian.trace() / self._robot.n
         damping = scale * (self._config.tracking.regularization + weight)
@@ -408,6 +423,14 @@ class FrictionlessQpController(CondensedQpController):
             hessian = projector.T @ hessian @ projector
             gradient = projector.T @ gradient
         return hessian + damping * self._identity, gradient
+
+
+@kernel
+def _exceeds(x: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> bool:
+    exceeds = False
+    for i in range(x.size):
+        exceeds = exceeds or x[i] < lower[i] or x[i] > upper[i]
+    return exceeds
 
 
 @kernel
@@ -434,6 +457,8 @@ def adapted_damping(
     Returns:
         The new weight. With no contact the error is zero, and the weight decays.
     """
-    squared_error = sum((predicted - measured) ** 2 for predicted, measured in forces)
+    squared_error = 0.0
+    for predicted, measured in forces:
+        squared_error += (predicted - measured) ** 2
     discrepancy = 1.0 - math.exp(-config.beta * squared_error)  # (28)
     return weight + config.alpha * (config.weight_max * discrepancy - weight)  # (29)

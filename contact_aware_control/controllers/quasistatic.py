@@ -13,7 +13,7 @@ difference to the measurement corrects it: :class:`ForcePrediction`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -41,8 +41,7 @@ MAX_EXCESS = 10.0
 """So many force limits a force may change by, or differ from its model."""
 
 
-@dataclass(frozen=True, slots=True)
-class QuasistaticModel:
+class QuasistaticModel(NamedTuple):
     """The model at one set of contacts; nc contacts, n joints.
 
     Attributes:
@@ -194,38 +193,43 @@ class ForcePrediction:
         Returns:
             (lam_hat (nc) [N], the contacts with what is known now).
         """
-        predicted = model.force(q, command)
         if not contacts.active:
-            return predicted, contacts._replace(position=q)
+            return np.zeros(0), contacts._replace(position=q)
+        predicted = model.force(q, command)
         before = q if contacts.position is None else contacts.position
         moved = model.force_map @ (q - before)
         slowness, stiffness = _springs(
             model.force_map, model.deflection, model.compliance, self._damping.time(q)
         )
-        softness = self._compliance * stiffness
         memories: list[ForceMemory] = []
-        for i, (contact, memory) in enumerate(zip(contacts.active, contacts.memories, strict=True)):
+        rows = zip(
+            contacts.active,
+            contacts.memories,
+            moved.tolist(),
+            predicted.tolist(),
+            slowness.tolist(),
+            (self._compliance * stiffness).tolist(),
+            strict=True,
+        )
+        for i, (contact, memory, change, modelled, slow, soft) in enumerate(rows):
             bias, rate, lagging, last = memory
-            if contact.trusted and last == last:
-                moved[i] += softness[i] * _within(MAX_EXCESS * contact.limit, contact.force - last)
-            rate += self._rate_gain * (float(moved[i]) / self._period - rate)
-            modelled = float(predicted[i] + slowness[i] * rate)
+            measured, trusted = contact.force, contact.trusted
+            largest = MAX_EXCESS * contact.limit
+            if trusted and last == last:
+                change += soft * min(max(measured - last, -largest), largest)
+            rate += self._rate_gain * (change / self._period - rate)
+            modelled += slow * rate
             if lagging != lagging:
                 lagging = modelled
             lagging += self._lag_gain * (modelled - lagging)
-            if contact.trusted:
-                difference = contact.force - lagging - bias
-                bias += self._gain * _within(MAX_EXCESS * contact.limit, difference)
-                most = contact.force + LEAD * contact.limit
-                predicted[i] = min(modelled + bias, most)
+            if trusted:
+                difference = measured - lagging - bias
+                bias += self._gain * min(max(difference, -largest), largest)
+                predicted[i] = min(modelled + bias, measured + LEAD * contact.limit)
             else:
-                predicted[i] = max(modelled + bias, contact.force)
-            memories.append(ForceMemory(bias, rate, lagging, contact.force))
+                predicted[i] = max(modelled + bias, measured)
+            memories.append(ForceMemory(bias, rate, lagging, measured))
         return predicted, contacts._replace(memories=tuple(memories), position=q)
-
-
-def _within(most: float, value: float) -> float:
-    return min(max(value, -most), most)
 
 
 @kernel

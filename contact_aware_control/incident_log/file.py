@@ -292,7 +292,7 @@ def _controller_parameters(config: ControllerConfig) -> dict[str, Any]:
 
 def _fields(kind: type) -> tuple[str, ...]:
     if dataclasses.is_dataclass(kind):
-        return tuple(field.name for field in dataclasses.fields(kind))
+        return tuple(field.name for field in dataclasses.fields(kind) if field.init)
     fields: tuple[str, ...] = kind._fields  # type: ignore[attr-defined]
     return fields
 

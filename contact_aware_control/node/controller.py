@@ -33,7 +33,7 @@ from contact_aware_control.node.goal_server import GoalServer, obstacle
 from contact_aware_control.node.messages import from_message
 from contact_aware_control.node.target_topics import TargetTopics
 from contact_aware_control.precompile import precompile_controller
-from contact_aware_control.safety.command_limits import GoalChecker
+from contact_aware_control.safety.goal_checker import GoalChecker
 from contact_aware_control.safety.status import LinkState, Mode, Request, Status
 from contact_aware_control.targets import StreamedTargets
 from contact_core.base.errors import ContactStackError

@@ -49,7 +49,7 @@ from contact_aware_control.reference import Goal
 from contact_aware_control.reference.base import LetTickRun
 from contact_aware_control.reference.stream import MotionBounds
 from contact_aware_control.safety.command_gate import GateState
-from contact_aware_control.safety.command_limits import GoalChecker
+from contact_aware_control.safety.goal_checker import GoalChecker
 from contact_aware_control.safety.status import Mode, Status
 from contact_aware_control.safety.supervisor import Pause
 from contact_core.base.errors import ContactStackError, TrajectoryError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pinocchio as pin
@@ -59,12 +60,15 @@ class PoseTrajectory(PoseReference):
         if twist is not None:
             self._run_out = min(self.times[1] - self.times[0], RUN_OUT)
             rest = _moved(rest, 0.5 * self._run_out * twist)
-        self._from = [rest, *self.poses[1:]]
-        self._turns = [
-            pin.log3(start.rotation.T @ end.rotation)
-            for start, end in zip(self._from, self.poses[1:], strict=False)
+        starts = [rest, *self.poses[1:]]
+        self._from = [
+            (np.array(start.rotation, order="F"), np.array(start.translation)) for start in starts
         ]
-        self._sampled: dict[float, pin.SE3] = {}
+        self._turns, self._ways = [], []
+        for start, end in pairwise(starts):
+            self._turns.append(pin.log3(start.rotation.T @ end.rotation))
+            self._ways.append(end.translation - start.translation)
+        self._sampled: tuple[tuple[float, pin.SE3], ...] = ()
 
     @classmethod
     def from_start(
@@ -108,23 +112,26 @@ class PoseTrajectory(PoseReference):
         if time <= self.times[0]:
             return self.poses[0]
         # A time is asked for several times: the end of one tick is the beginning of the next.
-        pose = self._sampled.get(time)
-        if pose is None:
-            pose = self._interpolate(time)
-            self._sampled = {**dict(list(self._sampled.items())[-REMEMBERED:]), time: pose}
+        for known, pose in self._sampled:
+            if known == time:
+                return pose
+        pose = self._interpolate(time)
+        self._sampled = (time, pose), *self._sampled[:REMEMBERED]
         return pose
 
     def _interpolate(self, time: float) -> pin.SE3:
         segment = bisect_right(self.times, time) - 1
-        start, end = self._from[segment], self.poses[segment + 1]
+        rotation, origin = self._from[segment]
         if segment == 0 and self.twist is not None:
             gone = self._run_out * _faded((time - self.times[0]) / self._run_out)
             start = _moved(self.poses[0], gone * self.twist)
+            rotation, origin = start.rotation, start.translation
         passed = (time - self.times[segment]) / (self.times[segment + 1] - self.times[segment])
-        share = _rest_to_rest(passed)
+        # A quintic from 0 to 1, with zero velocity and acceleration at both ends.
+        share = passed**3 * (10.0 - 15.0 * passed + 6.0 * passed**2)
         return pin.SE3(
-            start.rotation @ pin.exp3(share * self._turns[segment]),
-            start.translation + share * (end.translation - self._from[segment].translation),
+            rotation @ pin.exp3(share * self._turns[segment]),
+            origin + share * self._ways[segment],
         )
 
     def check(
@@ -215,11 +222,6 @@ def reached(search: InverseKinematics, pose: pin.SE3, q: np.ndarray, what: str) 
             f"{found.rotation_error:.3f} rad away)"
         )
     return found.q
-
-
-def _rest_to_rest(passed: float) -> float:
-    """Quintic from 0 to 1 with zero velocity and acceleration at both ends."""
-    return passed**3 * (10.0 - 15.0 * passed + 6.0 * passed**2)
 
 
 def _faded(passed: float) -> float:

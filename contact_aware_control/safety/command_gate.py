@@ -9,20 +9,17 @@ a reaction, ends in a command that passes this point.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import Enum
 
 import numpy as np
 
 from contact_aware_control.config import ControllerConfig
+from contact_aware_control.safety.joint_bounds import BRAKING_RATE, Bound, joint_bounds
 from contact_core.base.kernel import inlined_kernel, kernel
 from contact_core.robot.arm_state import SoundCommand
 from contact_core.robot.robot import Robot
 
 ROUNDING = 1e-9
 """By how much a command may exceed a limit, for upstream it is computed in another order [rad]."""
-
-BRAKING_RATE = 5.0
-"""Speed towards a limit per distance to it [1/s]."""
 
 HELD_BACK = 1e-12
 """By how much a change may miss a bound that holds it back [rad]."""
@@ -39,14 +36,6 @@ RULES = {
     JERK: ("jerk", "rad/s^3"),
 }
 """Names of the rules, and the unit of their numbers."""
-
-
-class Bound(Enum):
-    """How fast a command may be."""
-
-    TRACKING = "of the step bound"
-    YIELDING = "of the joints, to give way"
-    NONE = "none, for a baseline whose abrupt motion is to be seen"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,17 +74,7 @@ class CommandGate:
         self._highest = robot.position_limits[1] - limits.position_margin
         torque = limits.spring_torque_share * robot.spring_torque
         self._distance = np.minimum(limits.distance, torque / robot.stiffness)
-        reach = config.period * robot.velocity_limits
-        # (step [rad], acceleration [rad/s^2], jerk [rad/s^3]) of each bound.
-        self._bounds = {
-            Bound.TRACKING: (
-                np.minimum(limits.step, limits.velocity_fraction * reach),
-                limits.acceleration,
-                limits.jerk,
-            ),
-            Bound.YIELDING: (limits.yielding_fraction * reach, limits.acceleration, limits.jerk),
-            Bound.NONE: (np.full(robot.n, np.inf), np.inf, np.inf),
-        }
+        self._bounds = joint_bounds(robot, config)
         self._approach = min(1.0, BRAKING_RATE * config.period)
         self._braking = limits.braking
 

@@ -116,9 +116,7 @@ class FollowWatch:
         Returns:
             What is remembered now.
         """
-        recent, earlier, age = np.empty_like(state.recent), state.earlier, state.age + 1
-        np.minimum(state.recent[0], command, out=recent[0])
-        np.maximum(state.recent[1], command, out=recent[1])
+        recent, earlier, age = _widened(state.recent, command), state.earlier, state.age + 1
         if age >= self._window:
             recent, earlier, age = np.array([command, command]), recent, 0
         return FollowState(recent, earlier, age, state.astray)
@@ -216,6 +214,16 @@ class FollowWatch:
             f"{self._names[joint]} is commanded to {reported[joint]:.4f} rad, we sent "
             f"{state.recent[0, joint]:.4f} to {state.recent[1, joint]:.4f} rad",
         )
+
+
+@kernel
+def _widened(window: np.ndarray, command: np.ndarray) -> np.ndarray:
+    """Return the smallest and the largest command (2, n) of a window and one more [rad]."""
+    widened = np.empty_like(window)
+    for i in range(command.size):
+        widened[0, i] = min(window[0, i], command[i])
+        widened[1, i] = max(window[1, i], command[i])
+    return widened
 
 
 @kernel

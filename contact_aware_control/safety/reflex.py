@@ -21,7 +21,7 @@ import numpy as np
 
 from contact_aware_control.config import ReflexConfig
 from contact_aware_control.contact import ContactReport
-from contact_aware_control.lever_arms import LeverArms
+from contact_aware_control.lever_arms import LeverArms, fill_lever_arms
 from contact_core.base.kernel import kernel
 from contact_core.robot.arm_state import ArmState
 from contact_core.robot.robot import Robot
@@ -95,7 +95,7 @@ class Reflex:
         self._bounds = np.outer(shares, robot.effort_limits)
         self._bounds[2] = np.maximum(self._bounds[2], robot.torque_error)
         self._retract_step = config.retract_speed * period
-        self._levers = LeverArms(robot, config.held_reach)
+        self._chain, self._spheres = LeverArms(robot, config.held_reach).geometry
 
     @property
     def moves(self) -> bool:
@@ -142,7 +142,9 @@ class Reflex:
             memory,
             elapsed,
             self._bounds,
-            self._levers.at(arm.position),
+            arm.position,
+            self._chain,
+            self._spheres,
         )
         excess = force > allowed and force > claimed
         lasts = state.unexplained_for + elapsed if excess else 0.0
@@ -217,7 +219,9 @@ def _watch(
     memory: np.ndarray,
     elapsed: float,
     bounds: np.ndarray,
-    levers: np.ndarray,
+    position: np.ndarray,
+    chain: np.ndarray,
+    spheres: np.ndarray,
 ) -> tuple[np.ndarray, int, float]:
     """Filter the torque and compare; NaN, of a driver without torques, exceeds nothing.
 
@@ -225,7 +229,8 @@ def _watch(
         (the memory now; the first joint beyond a limit, or -1; the force that is proven [N]).
     """
     n = torque.shape[0]
-    now = memory.copy()
+    now, levers = memory.copy(), np.empty(n)
+    fill_lever_arms(position, chain, spheres, n, levers)
     told = free_torque.shape[0] == n
     first = -1
     force = 0.0

@@ -89,26 +89,32 @@ class StateChecks:
             (what is remembered now; what is wrong, None if nothing is; whether it is a new
             state, False for one that repeats the stamp of the last).
         """
-        before = memory.latest
-        if before is not None and arm.taken == before.taken:
-            return replace(memory, heard=arm.stamp), None, False
+        before, taken = memory.latest, arm.taken
+        passed, late, ahead = 0.0, None, (taken - arm.stamp) * NANOSECONDS
+        if before is not None:
+            passed = (taken - before.taken) * NANOSECONDS
+            if passed == 0.0:
+                return replace(memory, heard=arm.stamp), None, False
+            late, ahead = self._order(passed, ahead, memory.ahead)
         found = condition_of(arm)
-        late, ahead = self._order(memory, arm)
-        broken, memory = self._compare(memory, arm, command if found is None else None, ahead)
-        return memory, found or late or broken, True
+        followed = command if found is None else None
+        broken, anchor = self._compare(before or arm, arm, followed, memory.command, passed)
+        return CheckState(arm, arm.stamp, ahead, anchor), found or late or broken, True
 
-    def _order(self, memory: CheckState, arm: ArmState) -> tuple[Finding | None, float]:
-        """Judge the stamp; return also the largest offset of the clocks."""
-        offset = (arm.taken - arm.stamp) * NANOSECONDS
-        if memory.latest is None:
-            return None, offset
-        passed = (arm.taken - memory.latest.taken) * NANOSECONDS
+    def _order(self, passed: float, offset: float, ahead: float) -> tuple[Finding | None, float]:
+        """Judge the stamp; return also the largest offset of the clocks.
+
+        Args:
+            passed: Time since the state before [s].
+            offset: Of the clocks, by this state [s].
+            ahead: The largest one so far [s].
+        """
         if passed < 0.0:
             return Finding(
                 Status.STATE_OUT_OF_ORDER, f"a stamp is {-passed:.3f} s older than the last"
             ), offset
         # A message may be late by any time, but none is early.
-        expected = memory.ahead - DRIFT * passed
+        expected = ahead - DRIFT * passed
         if offset > expected + self._config.stamp_jump:
             early = offset - expected
             return Finding(
@@ -117,13 +123,21 @@ class StateChecks:
         return None, max(offset, expected)
 
     def _compare(
-        self, memory: CheckState, arm: ArmState, command: np.ndarray | None, ahead: float
-    ) -> tuple[Finding | None, CheckState]:
-        """Judge positions and torques, alone and against the state before."""
-        before = memory.latest or arm
+        self,
+        before: ArmState,
+        arm: ArmState,
+        command: np.ndarray | None,
+        anchor: np.ndarray | None,
+        passed: float,
+    ) -> tuple[Finding | None, np.ndarray | None]:
+        """Judge positions and torques, alone and against the state before.
+
+        Returns:
+            (what is wrong; (n) the command when anything changed last [rad]).
+        """
         # Without a command to follow, nothing has to move.
         followed = arm.position if command is None else command
-        anchor = followed if memory.command is None else memory.command
+        anchor = followed if anchor is None else anchor
         verdict, joint, value, limit, same = _judge(
             arm.position,
             before.position,
@@ -134,15 +148,13 @@ class StateChecks:
             self._lowest,
             self._highest,
             self._speed,
-            max(0.0, (arm.taken - before.taken) * NANOSECONDS),
+            max(0.0, passed),
             FROZEN_DISTANCE,
         )
-        kept = anchor if same and command is not None else command
-        return self._finding(verdict, joint, value, limit), CheckState(arm, arm.stamp, ahead, kept)
+        finding = None if verdict == PLAUSIBLE else self._finding(verdict, joint, value, limit)
+        return finding, anchor if same and command is not None else command
 
-    def _finding(self, verdict: int, joint: int, value: float, limit: float) -> Finding | None:
-        if verdict == PLAUSIBLE:
-            return None
+    def _finding(self, verdict: int, joint: int, value: float, limit: float) -> Finding:
         name = self._names[joint]
         if verdict == BEYOND:
             text = f"{name} is at {value:.4g} rad, its limit is {limit:.4g} rad"
@@ -194,10 +206,12 @@ def is_sound_state(state: ArmState, joints: int) -> bool:
         False if a vector has the wrong length, a position is not finite, or a command is
         infinite.
     """
+    # The scalar product is NaN or infinite if any number is; it costs one short call.
+    position, command = state.position, state.commanded_position
     return (
-        np.shape(state.commanded_position) == (joints,)
-        and is_finite(state.position, joints)
-        and not math.isinf(state.commanded_position @ state.commanded_position)
+        position.shape == command.shape == (joints,)
+        and math.isfinite(np.dot(position, position))
+        and not math.isinf(np.dot(command, command))
     )
 
 
@@ -211,9 +225,7 @@ def is_finite(vector: np.ndarray, size: int) -> bool:
     Returns:
         True if so.
     """
-    # The scalar product is NaN or infinite if any number is; it costs one short call.
-    shape = vector.shape if isinstance(vector, np.ndarray) else np.shape(vector)
-    return shape == (size,) and math.isfinite(np.dot(vector, vector))
+    return np.shape(vector) == (size,) and math.isfinite(np.dot(vector, vector))
 
 
 def are_sound_contacts(contacts: Sequence[ContactEstimate], links: Sequence[str]) -> bool:
@@ -226,14 +238,13 @@ def are_sound_contacts(contacts: Sequence[ContactEstimate], links: Sequence[str]
     Returns:
         False if a contact is on an unknown link, or a vector is not of three finite numbers.
     """
-    return all(
-        contact.link in links
-        and all(
-            is_finite(vector, 3)
-            for vector in (contact.point_world, contact.normal_world, contact.force_world)
-        )
-        for contact in contacts
-    )
+    for contact in contacts:
+        if contact.link not in links:
+            return False
+        for vector in (contact.point_world, contact.normal_world, contact.force_world):
+            if vector.shape != (3,) or not math.isfinite(vector.dot(vector)):
+                return False
+    return True
 
 
 @kernel

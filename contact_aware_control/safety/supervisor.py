@@ -177,7 +177,7 @@ class SupervisorState:
     overload: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Conditions:
     """What the watchdogs look at in one tick; ages are in seconds, inf for "never".
 
@@ -325,7 +325,10 @@ class Supervisor:
     def _watch_link(self, state: SupervisorState, conditions: Conditions) -> SupervisorState:
         """Lose the link, or find it again."""
         age = conditions.state_age
-        loss = conditions.finding or self._outage(state, conditions)
+        loss = conditions.finding
+        # Ages are whole periods in lock-step: rounding must not decide.
+        if loss is None and age > (self._config.state_timeout_periods + 1e-6) * self._period:
+            loss = self._outage(state, conditions)
         if loss is not None:
             state = replace(_after(state, Event.STATE_LOST), loss=loss)
             short = conditions.finding is None and age <= self._config.recovery_window
@@ -346,12 +349,9 @@ class Supervisor:
             return True
         return state.settled > self._config.settling_time
 
-    def _outage(self, state: SupervisorState, conditions: Conditions) -> Finding | None:
-        """Return why there is no state to work with; None if there is one."""
+    def _outage(self, state: SupervisorState, conditions: Conditions) -> Finding:
+        """Return why there is no state to work with."""
         age = conditions.state_age
-        # Ages are whole periods in lock-step: rounding must not decide.
-        if age <= (self._config.state_timeout_periods + 1e-6) * self._period:
-            return None
         if not conditions.hearing:
             silent = Status.WAITING_FOR_STATE if age == math.inf else Status.STATE_STALE
             return Finding(silent, f"no state for {age:.3f} s")

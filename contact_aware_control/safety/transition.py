@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from ruckig import ControlInterface, InputParameter, OutputParameter, Ruckig, Synchronization
 
-from contact_aware_control.config import TransitionConfig
+from contact_aware_control.safety.joint_bounds import JointBounds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,23 +34,23 @@ DONE = TransitionState()
 class Transition:
     """Approaches a wanted velocity of the command."""
 
-    def __init__(self, joints: int, config: TransitionConfig, period: float) -> None:
+    def __init__(self, joints: int, bounds: JointBounds, period: float) -> None:
         """Set the bounds.
 
         Args:
             joints: Number of joints n.
-            config: Bounds on acceleration and jerk.
+            bounds: On acceleration and jerk; the step is left to others.
             period: Time between ticks [s].
         """
         self._period = period
-        self._acceleration, self._jerk = config.acceleration, config.jerk
+        self._acceleration, self._jerk = bounds.acceleration, bounds.jerk
         self._generator = Ruckig(joints, period)
         self._result = OutputParameter(joints)
         self._input = InputParameter(joints)
         self._input.control_interface = ControlInterface.Velocity
         self._input.synchronization = Synchronization.No
-        self._input.max_acceleration = [config.acceleration] * joints
-        self._input.max_jerk = [config.jerk] * joints
+        self._input.max_acceleration = [bounds.acceleration] * joints
+        self._input.max_jerk = [bounds.jerk] * joints
         self._input.current_position = [0.0] * joints
 
     def step(
@@ -67,11 +67,13 @@ class Transition:
         Returns:
             (what is remembered now; q_cmd+ - q_cmd (n) [rad]).
         """
+        if state.motion is None and not begins:
+            return DONE, change
         wanted = change / self._period
         needed = (wanted - velocity) / self._period
         most = self._jerk * self._period
         if state.motion is None:
-            if not begins or np.abs(needed).max() <= most:
+            if np.abs(needed).max() <= most:
                 return DONE, change
             acceleration = drift = np.zeros_like(change)
         else:

@@ -297,6 +297,26 @@ class Robot:
         )
         return torque
 
+    def torques_of_forces(
+        self, links: Sequence[str], points: np.ndarray, forces: np.ndarray
+    ) -> np.ndarray:
+        """Return the joint torques of several forces, each like :meth:`torque_of_force`.
+
+        Args:
+            links: k names of links.
+            points: (k, 3) where they act, world frame [m].
+            forces: (k, 3) the forces, world frame [N].
+
+        Returns:
+            (k, n) [Nm].
+
+        Raises:
+            ModelError: If there is no such link.
+        """
+        moving = np.array([self.joints_moving(link) for link in links])
+        torques: np.ndarray = _torques_of_forces(self._jacobian, moving, points, forces)
+        return torques
+
     def gravity_torque(self, position: np.ndarray) -> np.ndarray:
         """Return the torque that carries the arm's weight at rest.
 
@@ -450,3 +470,13 @@ def _torque_of_force(
         torque[i] = a * jacobian[0, i] + b * jacobian[1, i] + c * jacobian[2, i]
         torque[i] += u * jacobian[3, i] + v * jacobian[4, i] + w * jacobian[5, i]
     return torque
+
+
+@kernel
+def _torques_of_forces(
+    jacobian: np.ndarray, moving: np.ndarray, points: np.ndarray, forces: np.ndarray
+) -> np.ndarray:
+    torques = np.empty((len(points), jacobian.shape[1]))
+    for i in range(len(points)):
+        torques[i] = _torque_of_force(jacobian, moving[i], points[i], forces[i])
+    return torques

@@ -31,7 +31,7 @@ from contact_aware_control.estimation.calibration import EXACT
 from contact_aware_control.loop_state import LoopInputs
 from contact_aware_control.reference import Goal
 from contact_aware_control.reference.motion import tool_at
-from contact_aware_control.safety.command_limits import GoalChecker
+from contact_aware_control.safety.goal_checker import GoalChecker
 from contact_aware_control.safety.status import Request
 from contact_aware_control.tracking import pose_distance
 from contact_core.multibody.collision.shapes import PlacedShape

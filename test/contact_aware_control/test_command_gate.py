@@ -6,7 +6,9 @@ from loop_bench import TICK, UP, Bench, Q, line
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.controllers import ControllerOutput
-from contact_aware_control.safety.command_gate import Bound, CommandGate
+from contact_aware_control.loop_state import Purpose
+from contact_aware_control.safety.command_gate import CommandGate
+from contact_aware_control.safety.joint_bounds import Bound
 from contact_aware_control.safety.status import Mode, Request, Status
 from contact_core.base.config import from_mapping
 from contact_core.robot.arm_state import SoundCommand
@@ -182,7 +184,7 @@ def test_a_controller_gone_wrong_is_held_then_latched(robot, arm_state, monkeypa
         return state, ControllerOutput(command=inputs.command + 85.9)
 
     monkeypatch.setattr(run.loop._controller, "step", wild)
-    monkeypatch.setattr(run.loop, "_limited", lambda told, output, share: (output.command, output))
+    monkeypatch.setattr(run.loop, "_limiters", dict.fromkeys(Purpose, ()))
     before = run.q.copy()
     for _ in range(10):
         _, status = run.tick(goal)

@@ -1,16 +1,17 @@
 """The commanded arm stays inside its workspace and away from itself."""
 
 import numpy as np
-import pinocchio as pin
 import pytest
 
 from contact_aware_control.config import ControllerConfig, SelfCollisionConfig, WorkspaceConfig
-from contact_aware_control.reference import JointTrajectory, PoseTrajectory
-from contact_aware_control.safety.clearances import SelfCollision, WorkspaceLimits
-from contact_aware_control.safety.command_limits import CommandGuard
+from contact_aware_control.safety.command_guard import (
+    CommandGuard,
+    SelfCollision,
+    WorkspaceLimits,
+)
 from contact_aware_control.safety.status import Status
 from contact_core.base.config import from_mapping
-from contact_core.base.errors import ConfigError, TrajectoryError
+from contact_core.base.errors import ConfigError
 
 Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
 FOLDED = np.array([0.0, 0.5, 0.0, -1.8, 0.0, 1.8, 0.0])
@@ -25,7 +26,7 @@ def push(guard, command, change, ticks):
     """Ask for the same change again and again."""
     steps, statuses = [], []
     for _ in range(ticks):
-        following, status = guard.limit(command, change)
+        following, status = guard.limit(command, command + change)
         steps.append(np.linalg.norm(following - command))
         statuses.append(status)
         command = following
@@ -34,7 +35,7 @@ def push(guard, command, change, ticks):
 
 def test_far_from_every_limit_nothing_changes(robot):
     change = np.full(7, 1e-3)
-    following, status = guard_of(robot).limit(Q, change)
+    following, status = guard_of(robot).limit(Q, Q + change)
     np.testing.assert_array_equal(following, Q + change)
     assert status is Status.OK
 
@@ -54,10 +55,10 @@ def test_arm_brakes_in_front_of_itself(robot):
 def test_arm_can_always_retreat(robot):
     """Also from a configuration that should not have been reached."""
     guard = guard_of(robot, self_collision={"distance": 0.15})
-    following, status = guard.limit(FOLDED, -INTO_ITSELF)
+    following, status = guard.limit(FOLDED, FOLDED - INTO_ITSELF)
     np.testing.assert_array_equal(following, FOLDED - INTO_ITSELF)
     assert status is Status.OK
-    following, status = guard.limit(FOLDED, INTO_ITSELF)
+    following, status = guard.limit(FOLDED, FOLDED + INTO_ITSELF)
     np.testing.assert_array_equal(following, FOLDED)
     assert status is Status.SELF_COLLISION
 
@@ -103,22 +104,6 @@ def test_joint_limits_keep_the_unwatched_links_apart(robot):
     pairs = SelfCollision(robot, SelfCollisionConfig(pairs=unwatched, distance=0.0))
     samples = rng.uniform(*robot.position_limits, size=(2000, robot.n))
     assert min(pairs.clearance(q) for q in samples) > 0.0
-
-
-def test_goals_that_leave_the_workspace_are_refused(robot):
-    guard = guard_of(robot, workspace={"highest": [2.0, 2.0, 0.7]})
-    start = robot.tool_pose()
-    up = start * pin.SE3(np.eye(3), np.array([0.0, 0.0, -0.8]))
-    with pytest.raises(TrajectoryError, match="outside the workspace"):
-        guard.check(PoseTrajectory([0.0, 1.0], [start, up]))
-    with pytest.raises(TrajectoryError, match="outside the workspace"):
-        guard.check(JointTrajectory([0.0, 1.0], np.array([Q, np.zeros(7)])))
-
-
-def test_joint_goals_into_the_arm_itself_are_refused(robot):
-    target = FOLDED + 200 * INTO_ITSELF
-    with pytest.raises(TrajectoryError, match="two links of the arm"):
-        guard_of(robot).check(JointTrajectory([0.0, 1.0], np.array([FOLDED, target])))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from contact_aware_control.control_loop import ControlLoop
 from contact_aware_control.controllers import make_controller
 from contact_aware_control.loop_state import LoopInputs
 from contact_aware_control.reference import Goal, JointTrajectory, PoseTrajectory
-from contact_aware_control.safety.command_limits import GoalChecker
+from contact_aware_control.safety.goal_checker import GoalChecker
 from contact_core.base.config import flatten, from_mapping, unflatten
 from contact_core.base.errors import ConfigError, TrajectoryError
 

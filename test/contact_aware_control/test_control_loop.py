@@ -8,7 +8,7 @@ import pytest
 from loop_bench import TICK, UP, Bench, Q, line
 
 from contact_aware_control.reference import Goal, JointTrajectory
-from contact_aware_control.safety.command_limits import GoalChecker
+from contact_aware_control.safety.goal_checker import GoalChecker
 from contact_aware_control.safety.status import Mode, Request, Status
 from contact_core.base.errors import TrajectoryError
 from contact_core.robot.arm_state import RobotCondition

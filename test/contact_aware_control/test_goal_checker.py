@@ -10,7 +10,8 @@ from loop_bench import WRIST, Q, line
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.reference import Goal, JointTrajectory, PoseStream, PoseTrajectory
 from contact_aware_control.reference.stream import bounds_of
-from contact_aware_control.safety.command_limits import GoalChecker
+from contact_aware_control.safety.goal_checker import GoalChecker
+from contact_core.base.config import from_mapping
 from contact_core.base.errors import TrajectoryError
 
 
@@ -46,3 +47,24 @@ def test_a_stroke_that_leaves_the_reach_is_refused(robot):
     assert math.hypot(*way[:2]) < 1.4
     with pytest.raises(TrajectoryError, match="after "):
         checker.check(stroke(way), Q)
+
+
+def checker_of(robot, **values):
+    return GoalChecker(robot, from_mapping(ControllerConfig, values))
+
+
+def test_goals_that_leave_the_workspace_are_refused(robot):
+    checker = checker_of(robot, workspace={"highest": [2.0, 2.0, 0.7]})
+    start = robot.tool_pose()
+    up = start * pin.SE3(np.eye(3), np.array([0.0, 0.0, -0.8]))
+    with pytest.raises(TrajectoryError, match="outside the workspace"):
+        checker.check_space(PoseTrajectory([0.0, 1.0], [start, up]))
+    with pytest.raises(TrajectoryError, match="outside the workspace"):
+        checker.check_space(JointTrajectory([0.0, 1.0], np.array([Q, np.zeros(7)])))
+
+
+def test_joint_goals_into_the_arm_itself_are_refused(robot):
+    folded = np.array([0.0, 0.5, 0.0, -1.8, 0.0, 1.8, 0.0])
+    target = folded + 0.3 * np.array([0.0, 0.0, 0.0, -1.0, 0.0, 1.0, 0.0])
+    with pytest.raises(TrajectoryError, match="two links of the arm"):
+        checker_of(robot).check_space(JointTrajectory([0.0, 1.0], np.array([folded, target])))

@@ -9,7 +9,7 @@ from touch_bench import FORCE, SPEED, Guided
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.reference import Goal, Guidance
-from contact_aware_control.safety.command_limits import GoalChecker
+from contact_aware_control.safety.goal_checker import GoalChecker
 from contact_aware_control.safety.status import Status
 from contact_core.base.errors import TrajectoryError
 

@@ -1,5 +1,7 @@
 """The condensed QP (24): its answer, its limits, its failures."""
 
+from dataclasses import replace
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -250,7 +252,7 @@ def test_what_is_held_does_not_count_as_a_force_of_the_contact(robot, contact):
     for _ in range(20):
         force = np.array([0.0, 9.0, 0.0]) + rng.normal(scale=1.0, size=3)
         q = Q + (payload + robot.torque_of_force(WRIST, point, force)) / K
-        given = inputs([contact(force, point)], q=q)._replace(offset=payload)
+        given = replace(inputs([contact(force, point)], q=q), offset=payload)
         output = controller_of(robot, Q).step(given)
         np.testing.assert_allclose(output.command, Q, atol=1e-6)
         assert output.predicted_force[0] == pytest.approx(np.linalg.norm(force), abs=0.5)

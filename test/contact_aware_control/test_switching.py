@@ -11,7 +11,7 @@ from touch_bench import TouchBench
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.control_loop import ControlLoop
 from contact_aware_control.reference import Goal, JointTrajectory, PoseStream
-from contact_aware_control.safety.command_limits import GoalChecker
+from contact_aware_control.safety.goal_checker import GoalChecker
 from contact_aware_control.safety.status import Mode
 from contact_core.base.errors import TrajectoryError
 from contact_core.robot.robot import Robot

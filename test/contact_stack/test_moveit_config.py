@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from contact_aware_control.config import SelfCollisionConfig
-from contact_aware_control.safety.clearances import SelfCollision
+from contact_aware_control.safety.command_guard import SelfCollision
 from contact_core.base.errors import ConfigError
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot

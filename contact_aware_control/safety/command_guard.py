@@ -1,14 +1,26 @@
-"""How far the arm is from the limits around it: its workspace, and itself."""
+"""The limits in space of a command: its workspace, its own links, the speed of tool and elbow.
+
+An arm that floats with what presses on it, or relaxes its springs, is limited by the gate alone.
+
+Where a clearance shrinks, the whole change of the command is shortened: between no change
+and the one the controller asked for, every linear force bound that holds at both ends
+holds as well. A correction of single joints could press the arm into a contact instead.
+"""
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 
 import numpy as np
 import pinocchio as pin
 
-from contact_aware_control.config import SelfCollisionConfig, WorkspaceConfig
+from contact_aware_control.chain import ArmPlace, chain_of, place
+from contact_aware_control.config import ControllerConfig, SelfCollisionConfig, WorkspaceConfig
+from contact_aware_control.safety.joint_bounds import BRAKING_RATE
+from contact_aware_control.safety.status import Status
 from contact_core.base.errors import ConfigError, choices
+from contact_core.base.kernel import kernel
 from contact_core.multibody.collision.shapes import shape_to_coal
 from contact_core.robot.robot import Robot
 
@@ -16,8 +28,16 @@ MIN_JOINTS_BETWEEN = 3
 """Links with fewer joints between them are not checked: the joint limits keep those apart."""
 
 
+REASONS = (Status.OK, Status.LIMIT_REACHED, Status.WORKSPACE)
+"""What the kernel answers: nothing, the speed of tool or elbow, the workspace."""
+
+
 class WorkspaceLimits:
-    """Measures how far inside its box the tool is."""
+    """Measures how far inside its box the tool is.
+
+    Attributes:
+        box: (2, 3) corners of the box with the smallest and the largest x, y, z [m].
+    """
 
     def __init__(self, config: WorkspaceConfig) -> None:
         """Take the box.
@@ -25,7 +45,7 @@ class WorkspaceLimits:
         Args:
             config: The box.
         """
-        self._sides = tuple(zip(config.lowest, config.highest, strict=True))
+        self.box = np.array([config.lowest, config.highest])
 
     def clearance_at(self, point: np.ndarray) -> float:
         """Return the distance of a point to the closest face.
@@ -36,8 +56,7 @@ class WorkspaceLimits:
         Returns:
             The distance [m], negative outside.
         """
-        sides = zip(point.tolist(), self._sides, strict=True)
-        return min(min(at - low, high - at) for at, (low, high) in sides)
+        return float(np.minimum(point - self.box[0], self.box[1] - point).min())
 
 
 class SelfCollision:
@@ -101,8 +120,8 @@ class SelfCollision:
             (clearance at the start [m]; how much of it is lost [m], negative if it grows).
         """
         where, clearance = self._known
-        most = float(self.reach @ np.abs(end - start))
-        now = clearance - float(self.reach @ np.abs(start - where))
+        most, moved = _moved(self.reach, where, start, end)
+        now = clearance - moved
         if most <= share * now:
             return now, most
         if now != clearance:
@@ -113,6 +132,125 @@ class SelfCollision:
         then = self.clearance(end)
         self._known = end, then
         return now, now - then
+
+
+class CommandGuard:
+    """Slows the command down in front of a limit, and stops it there."""
+
+    def __init__(self, robot: Robot, config: ControllerConfig, bounds_speed: bool = True) -> None:
+        """Take the limits.
+
+        Args:
+            robot: The arm; it is updated.
+            config: Workspace, self-collision and speed of tool and elbow.
+            bounds_speed: False where the abrupt motion of a baseline is to be seen.
+
+        Raises:
+            ConfigError: If a parameter does not fit the arm.
+        """
+        self._workspace = WorkspaceLimits(config.workspace)
+        self._self_collision = SelfCollision(robot, config.self_collision)
+        self._braking = min(1.0, BRAKING_RATE * config.period)
+        self._farthest = config.limits.tool_speed * config.period if bounds_speed else math.inf
+        self._known: tuple[bytes, ArmPlace] | None = None
+        self._chain = chain_of(robot)
+        self._elbow = (robot.n - 1) // 2
+
+    def limit(
+        self, command: np.ndarray, wanted: np.ndarray, yields: bool = False
+    ) -> tuple[np.ndarray, Status]:
+        """Shorten a change of the command as far as needed.
+
+        A clearance may shrink by a share per tick, as towards a joint limit; one that is
+        negative must not shrink at all.
+
+        Args:
+            command: (n) present command q_cmd [rad].
+            wanted: (n) q_cmd+ [rad].
+            yields: Whether it gives way to a contact: then tool and elbow may be faster.
+
+        Returns:
+            (q_cmd+ (n) [rad]; WORKSPACE, SELF_COLLISION, or LIMIT_REACHED for the speed of tool
+            or elbow if it was shortened, else OK).
+        """
+        here, there = self.place_of(command), place(self._chain, wanted)
+        share, reason = _shortened(
+            here.origins,
+            there.origins,
+            self._elbow,
+            math.inf if yields else self._farthest,
+            self._workspace.box,
+            self._braking,
+        )
+        status = REASONS[reason]
+        clearance, lost = self._self_collision.approach(command, wanted, self._braking)
+        allowed = self._braking * max(clearance, 0.0)
+        if lost > allowed and allowed < share * lost:
+            share, status = allowed / lost, Status.SELF_COLLISION
+        if status is Status.OK:
+            self._known = wanted.tobytes(), there
+            return wanted, status
+        return command + share * (wanted - command), status
+
+    def place_of(self, command: np.ndarray) -> ArmPlace:
+        """Return where a command has the arm; that of the present one is known.
+
+        Args:
+            command: (n) q_cmd [rad].
+        """
+        key = command.tobytes()
+        if self._known is None or self._known[0] != key:
+            self._known = key, place(self._chain, command)
+        return self._known[1]
+
+
+@kernel
+def _moved(
+    reach: np.ndarray, before: np.ndarray, start: np.ndarray, end: np.ndarray
+) -> tuple[float, float]:
+    """Return how far, at most, two motions move any point of a link [m], the later one first."""
+    later, earlier = 0.0, 0.0
+    for i in range(reach.size):
+        later += reach[i] * abs(end[i] - start[i])
+        earlier += reach[i] * abs(start[i] - before[i])
+    return later, earlier
+
+
+@kernel
+def _shortened(
+    here: np.ndarray,
+    there: np.ndarray,
+    elbow: int,
+    farthest: float,
+    box: np.ndarray,
+    braking: float,
+) -> tuple[float, int]:
+    """Return the share of a change that speed and workspace leave, and an index of REASONS.
+
+    Args:
+        here: (n + 1, 3) origins of joints and tool before the change [m].
+        there: (n + 1, 3) the same after it.
+        elbow: Index of the elbow.
+        farthest: How far tool and elbow may move [m].
+        box: (2, 3) corners of the workspace [m].
+        braking: Share of a clearance that may be lost.
+    """
+    share, reason, tool = 1.0, 0, len(here) - 1
+    for point in (tool, elbow):
+        square = 0.0
+        for i in range(3):
+            square += (there[point, i] - here[point, i]) ** 2
+        distance = math.sqrt(square)
+        if share * distance > farthest:
+            share, reason = farthest / distance, 1
+    now, then = np.inf, np.inf
+    for i in range(3):
+        now = min(now, here[tool, i] - box[0, i], box[1, i] - here[tool, i])
+        then = min(then, there[tool, i] - box[0, i], box[1, i] - there[tool, i])
+    allowed, lost = braking * max(now, 0.0), now - then
+    if lost > allowed and allowed < share * lost:
+        share, reason = allowed / lost, 2
+    return share, reason
 
 
 def _watched(robot: Robot, config: SelfCollisionConfig) -> tuple[tuple[str, str], ...]:
