@@ -26,8 +26,9 @@ from contact_core.base.kernel import kernel
 from contact_core.robot.arm_state import ArmState
 from contact_core.robot.robot import Robot
 
-RATE_TIME, OFFSET_TIME, MOTION_TIME = 0.02, 0.2, 0.1
-"""Time constants of the rate of tau_ext, of bias and payload, of the command's velocity [s]."""
+RATE_TIME, OFFSET_TIME, TOLD_TIME, MOTION_TIME = 0.02, 0.2, 0.05, 0.1
+"""Time constants of the rate of tau_ext, of bias and payload, as they are believed and as they are
+told, and of the command's velocity [s]."""
 
 STANDSTILL = 1e-3
 """A command that moves more slowly has no direction to retract from [rad/s]."""
@@ -243,8 +244,8 @@ def _watch(
         smooth = now[0, j] + elapsed / (RATE_TIME + elapsed) * change
         now[0, j] = min(max(smooth, -bounds[0, j]), bounds[0, j]) if smooth == smooth else 0.0
         if told and math.isfinite(torque[j] - free_torque[j]):
-            share = elapsed / (OFFSET_TIME + elapsed)
-            for row, most in ((1, bounds[3, j]), (4, bounds[4, j])):
+            for row, time, most in ((1, OFFSET_TIME, bounds[3, j]), (4, TOLD_TIME, bounds[4, j])):
+                share = elapsed / (time + elapsed)
                 known = now[row, j] + share * (torque[j] - free_torque[j] - now[row, j])
                 now[row, j] = min(max(known, -most), most)
         speed = (command[j] - memory[2, j]) / elapsed
