@@ -17,6 +17,7 @@ import numpy as np
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.contact import ContactReport
 from contact_aware_control.controllers import ControllerOutput, make_controller
+from contact_aware_control.lever_arms import LeverArms
 from contact_aware_control.limiters import explained, limiters_by_purpose
 from contact_aware_control.loop_state import (
     LoopInputs,
@@ -80,6 +81,7 @@ class ControlLoop:
         self._receiver = Receiver(robot, config, self._controller, self._gate)
         self._deviation_bound = DeviationBound(
             robot,
+            LeverArms(robot, config.reflex.held_reach),
             config.safety.leash,
             min(1.0, BRAKING_RATE * config.period),
             config.force.contact_off,
@@ -195,7 +197,7 @@ class ControlLoop:
             guidance=guidance,
             follows=following and guidance is None,
             pulled=unexplained > 0.0 or self._deviation_bound.is_pulled(report),
-            doubted=self._deviation_bound.holds(None if blind else report),
+            doubted=self._deviation_bound.holds(None if blind else report, arm.position),
             fraction=fraction,
         )
 

@@ -174,9 +174,9 @@ class TorqueBalance:
             if self._tare.running:
                 # It may have hung there from the start, and have been taken for a bias.
                 self._errors.forget_bias()
-                self._payload.count(stamp_ns)
+                self._count_payload(stamp_ns)
             elif self._shows_declared(torque - self._reference, covariance, matrix):
-                self._payload.count(stamp_ns)
+                self._count_payload(stamp_ns)
         payload, deviation = self._payload.torque(stamp_ns, matrix)
         variances += deviation**2
         torque = external_torque - payload - self.bias
@@ -186,6 +186,13 @@ class TorqueBalance:
         share = self._mean.variance_share
         self.now = FreeTorque(period, torque, covariance, noise, smooth, mean, share, matrix)
         return self.now
+
+    def _count_payload(self, stamp_ns: int) -> None:
+        """Count what is declared, in place of all that was known to hang there before."""
+        self._payload.count(stamp_ns)
+        if self.found_load.any():
+            self.bias = self.bias - self._errors.load_matrix @ self.found_load
+            self.take_load(-self.found_load, np.zeros((4, 4)))
 
     def _shows_declared(
         self, change: np.ndarray, covariance: np.ndarray, matrix: np.ndarray

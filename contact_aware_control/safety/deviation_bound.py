@@ -16,45 +16,59 @@ import numpy as np
 
 from contact_aware_control.chain import chain_of, forward_kinematics
 from contact_aware_control.contact import ContactReport
+from contact_aware_control.lever_arms import LeverArms
 from contact_core.base.kernel import inner_kernel, kernel
 from contact_core.robot.robot import Robot
 
 KEPT = 0.92
 """Share of the length that commands use: an arm that stops swings a little farther than they."""
 
+MAX_CANCELLED = 4.0
+"""Several contacts that press with so many times the force that the torque proves are none."""
+
 
 class DeviationBound:
     """Bounds the distance of the command to where it would be without contacts."""
 
-    def __init__(self, robot: Robot, length: float, braking: float, least_force: float) -> None:
+    def __init__(
+        self, robot: Robot, levers: LeverArms, length: float, braking: float, least_force: float
+    ) -> None:
         """Take lengths.
 
         Args:
             robot: The arm; it is updated.
+            levers: Its lever arms.
             length: Largest distance of joints and tool [m].
             braking: Share of what is left of it that one tick may take, in (0, 1].
             least_force: Contacts with less deflect nothing [N].
         """
+        self._levers = levers
         self._length = KEPT * length
         self._braking = braking
         self._least_force = least_force
         self._chain = chain_of(robot)
 
-    def holds(self, report: ContactReport | None) -> bool:
+    def holds(self, report: ContactReport | None, position: np.ndarray) -> bool:
         """Tell whether nothing vouches for the contacts that deflect the arm.
 
         Args:
             report: The last contacts; None if they are too old, or there are none.
+            position: (n) measured q [rad].
 
         Returns:
-            False only if the estimator knows the arm's errors, and at least one contact is no
-            load, drift or friction by that knowledge.
+            False only if the estimator knows the arm's errors, at least one contact is no load,
+            drift or friction by that knowledge, and they do not cancel each other.
         """
         if report is None or not report.calibrated:
             return True
-        return all(
-            contact.ambiguous or contact.force < self._least_force for contact in report.contacts
-        )
+        sure = [
+            contact.force
+            for contact in report.contacts
+            if not contact.ambiguous and contact.force >= self._least_force
+        ]
+        if len(sure) < 2 or report.free_torque is None:
+            return not sure
+        return sum(sure) > MAX_CANCELLED * self._levers.least_force(position, report.free_torque)
 
     def is_pulled(self, report: ContactReport | None) -> bool:
         """Tell whether a contact deflects the arm.

@@ -19,7 +19,7 @@ import pinocchio as pin
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
 from contact_aware_control.reference.motion import Motion
-from contact_aware_control.safety.status import Status
+from contact_aware_control.safety.status import Request, Status
 from contact_core.robot.robot import GRAVITY, Robot
 from contact_core.robot.scene import Scene
 from contact_experiments.control.closed_loop import ClosedLoopRun
@@ -37,8 +37,8 @@ POSES: tuple[tuple[float, ...], ...] = (
     (0.4, 0.3, 0.2, 0.3, 0.5, 0.4),
 )
 """From the arm's usual one, first joints [rad]."""
-WRONG_AT, RIGHT_AT, END = 4.0, 6.0, 8.0
-"""When the error comes, when it is put right, and when the run ends [s]."""
+WRONG_AT, RIGHT_AT, RESET_AT, END = 4.0, 6.0, 6.5, 10.0
+"""When the error comes, when it is put right, when a fault is reset, and when the run ends [s]."""
 WALL_STIFFNESS, WALL_GAP, WALL_DEPTH = 3000.0, 0.01, 0.05
 """[N/m]; how far the wall is from the tool, and how far behind its surface the path leads [m]."""
 TRAVEL, SPEED, RECOVERED = 0.05, 0.3, 0.01
@@ -109,7 +109,8 @@ class Travel:
     Attributes:
         case: The run.
         command: How far the tool's commanded place went by it [m].
-        speed: How fast [m/s].
+        speed: How fast it left the nominal one [m/s].
+        usual: How fast it does so without the error, against the wall [m/s].
         arm: How far the tool went, on its springs too [m].
         reported: Statuses from the error until it was put right.
         recovers: Whether the command is back at the end.
@@ -118,6 +119,7 @@ class Travel:
     case: PayloadCase
     command: float
     speed: float
+    usual: float
     arm: float
     reported: tuple[Status, ...]
     recovers: bool
@@ -125,7 +127,7 @@ class Travel:
     @property
     def bounded(self) -> bool:
         """Whether the command kept its bounds."""
-        return self.command <= TRAVEL and self.speed <= SPEED
+        return self.command <= TRAVEL and self.speed <= max(SPEED, self.usual)
 
 
 class _World:
@@ -178,6 +180,8 @@ def run(case: PayloadCase, happens: bool) -> tuple[ClosedLoopRun, np.ndarray]:
                 result.estimator.set_payload(held + case.error, nowhere, 0)
         elif happens and abs(moment - RIGHT_AT) < 1e-6:
             result.estimator.set_payload(world.mass, nowhere, 0)
+        elif happens and abs(moment - RESET_AT) < 1e-6:
+            result.handle(Request.RESET)
 
     result = ClosedLoopRun(
         ControllerConfig(),
@@ -209,18 +213,26 @@ def measure(case: PayloadCase) -> Travel:
 
     wrong, positions = run(case, happens=True)
     period = wrong.loop.config.period
-    nominal = wrong.nominal
-    if case.situation == "in contact":
-        nominal = run(case, happens=False)[0].commands
     before, righted = (round(moment / period) for moment in (WRONG_AT, RIGHT_AT))
-    path = places(nominal)
+
+    def leaving(of: ClosedLoopRun) -> float:
+        away = places(of.commands) - places(of.nominal)
+        steps = np.linalg.norm(np.diff(away[before - 1 :], axis=0), axis=1)
+        # Where it is back, the nominal command becomes the command, which does not move by that.
+        return float(steps[away[before:].any(axis=1)].max(initial=0.0) / period)
+
+    path, usual = places(wrong.nominal), 0.0
+    if case.situation == "in contact":
+        right = run(case, happens=False)[0]
+        path, usual = places(right.commands), leaving(right)
     away, arm = ((places(q) - path)[before - 1 :] for q in (wrong.commands, positions))
     away, arm = away - away[0], arm - arm[0]
     statuses = dict.fromkeys(tick.status for tick in wrong.status[before:righted])
     return Travel(
         case=case,
         command=float(np.linalg.norm(away, axis=1).max()),
-        speed=float(np.linalg.norm(np.diff(away, axis=0), axis=1).max() / period),
+        speed=leaving(wrong),
+        usual=usual,
         arm=float(np.linalg.norm(arm, axis=1).max()),
         reported=tuple(status for status in statuses if status is not Status.OK),
         recovers=bool(np.linalg.norm(away[-1]) <= RECOVERED),

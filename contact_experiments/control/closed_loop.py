@@ -32,6 +32,7 @@ from contact_aware_control.loop_state import LoopInputs
 from contact_aware_control.reference import Goal
 from contact_aware_control.reference.motion import tool_at
 from contact_aware_control.safety.goal_checker import GoalChecker
+from contact_aware_control.safety.status import Request
 from contact_aware_control.tracking import pose_distance
 from contact_core.multibody.collision.shapes import PlacedShape
 from contact_core.robot.arm_state import ArmState
@@ -235,6 +236,18 @@ class ClosedLoopRun:
                 )
             )
         return self._data(rows)
+
+    def handle(self, request: Request) -> bool:
+        """Ask the control loop for something, see :meth:`ControlLoop.handle`.
+
+        Args:
+            request: What is asked.
+
+        Returns:
+            False if it is refused.
+        """
+        self._loop_state, done = self.loop.handle(self._loop_state, request)
+        return done
 
     def summary(self, data: ExperimentData) -> dict[str, Any]:
         """Return the figures of a run, with the demo's definitions.

@@ -8,9 +8,11 @@ from phantom_bench import PhantomBench, course, stay, sweep
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.contact import ContactReport
+from contact_aware_control.lever_arms import LeverArms
 from contact_aware_control.safety.deviation_bound import DeviationBound
 
 LENGTH = ControllerConfig().safety.leash
+HOME = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
 LOADS = [[0.0, 40.0, 0.0, -20.0, 0.0, 0.0, 0.0], [15.0, 0.0, 15.0, 0.0, 5.0, 0.0, 0.0]]
 UNWATCHED = {"plausibility": {"follow_time": 10.0}}
 """The check of springs and torques would stop most phantoms before the bound does."""
@@ -18,7 +20,7 @@ UNWATCHED = {"plausibility": {"follow_time": 10.0}}
 
 @pytest.fixture
 def bound(robot):
-    return DeviationBound(robot, LENGTH, 0.025, 2.0)
+    return DeviationBound(robot, LeverArms(robot, 0.1), LENGTH, 0.025, 2.0)
 
 
 def nowhere(home):
@@ -61,8 +63,8 @@ def test_only_a_calibrated_report_of_a_sure_contact_frees_the_arm(bound, contact
     sure = contact([0.0, 0.0, 20.0], [0.5, 0.0, 0.5])
     doubtful = dataclasses.replace(sure, ambiguous=True)
     weak = contact([0.0, 0.0, 1.0], [0.5, 0.0, 0.5])
-    assert not bound.holds(ContactReport(0, [sure], calibrated=True))
-    assert not bound.holds(ContactReport(0, [doubtful, sure], calibrated=True))
+    assert not bound.holds(ContactReport(0, [sure], calibrated=True), HOME)
+    assert not bound.holds(ContactReport(0, [doubtful, sure], calibrated=True), HOME)
     for report in (
         None,
         ContactReport(0, [sure]),
@@ -70,7 +72,22 @@ def test_only_a_calibrated_report_of_a_sure_contact_frees_the_arm(bound, contact
         ContactReport(0, [doubtful], calibrated=True),
         ContactReport(0, [doubtful, weak], calibrated=True),
     ):
-        assert bound.holds(report)
+        assert bound.holds(report, HOME)
+
+
+def test_contacts_that_cancel_each_other_vouch_for_nothing(bound, contact, robot):
+    """A torque of 2 Nm was explained by 200 N against 8 N, and the arm fled from them."""
+    point = np.array([0.5, 0.0, 0.5])
+    up, down = (contact([0.0, 0.0, force], point) for force in (30.0, -25.0))
+    robot.update(HOME)
+    torques = [robot.torque_of_force(c.link, point, c.force_world) for c in (up, down)]
+
+    def report(*contacts, torque):
+        return ContactReport(0, contacts, calibrated=True, free_torque=torque)
+
+    assert bound.holds(report(up, down, torque=sum(torques)), HOME)
+    assert not bound.holds(report(up, up, torque=2.0 * torques[0]), HOME)
+    assert not bound.holds(report(up, torque=torques[0]), HOME)
 
 
 def test_distance_is_bounded_whatever_is_wanted(bound):

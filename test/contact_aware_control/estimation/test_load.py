@@ -110,10 +110,11 @@ def test_a_hand_that_holds_on_while_the_arm_turns_is_a_contact(episode, robot):
     pytest.fail("it is still taken for what may be a load")
 
 
-def test_the_estimator_names_the_doubt_takes_the_load_and_gives_it_back(make_plant, robot):
+@pytest.fixture
+def laden(make_plant, robot):
+    """A plant that something is hung on, with a tick that says how much."""
     plant = make_plant(seed=1)
     plant.free(HOME)
-    robot.update(HOME)
 
     def tick(q, mass):
         robot.update(q)
@@ -122,18 +123,39 @@ def test_the_estimator_names_the_doubt_takes_the_load_and_gives_it_back(make_pla
         )
         return plant.tick(q, extra=weight)
 
+    return plant, tick
+
+
+def turned(step):
+    return HOME + 0.4 * min(1.0, step / 300) * np.array([0, 1, 0, 1, 0, -1, 0])
+
+
+def test_the_estimator_names_the_doubt_takes_the_load_and_gives_it_back(laden):
+    _, tick = laden
     for _ in range(200):
         output = tick(HOME, 2.0)
     assert output.status is EstimatorStatus.AMBIGUOUS
     assert all(contact.ambiguous for contact in output.contacts)
     for step in range(400):
-        q = HOME + 0.4 * min(1.0, step / 300) * np.array([0, 1, 0, 1, 0, -1, 0])
-        output = tick(q, 2.0)
+        output = tick(turned(step), 2.0)
     assert output.status is EstimatorStatus.FREE
     assert output.load == pytest.approx(2.0, abs=0.3)
     for _ in range(100):
-        output = tick(q, 0.0)
+        output = tick(turned(400), 0.0)
     assert output.status is EstimatorStatus.FREE
+    assert output.load == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_load_that_was_found_and_then_is_declared_counts_once(laden):
+    plant, tick = laden
+    for step in range(-200, 400):
+        output = tick(turned(max(step, 0)), 2.0)
+    assert output.load == pytest.approx(2.0, abs=0.3)
+    plant.estimator.set_payload(2.0, OFFSET, 0)
+    for _ in range(200):
+        output = tick(turned(400), 2.0)
+        assert output.status is EstimatorStatus.FREE
+        assert np.abs(output.torque).max() < 1.0
     assert output.load == pytest.approx(0.0, abs=1e-9)
 
 
