@@ -15,7 +15,6 @@ from dataclasses import replace
 import numpy as np
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.contact import ContactReport
 from contact_aware_control.controllers import ControllerOutput, make_controller
 from contact_aware_control.lever_arms import LeverArms
 from contact_aware_control.limiters import explained, limiters_by_purpose
@@ -36,7 +35,7 @@ from contact_aware_control.safety.joint_bounds import BRAKING_RATE, Bound
 from contact_aware_control.safety.status import FOLLOWING, LinkState, Mode, Request, Status
 from contact_aware_control.safety.supervisor import SupervisorState
 from contact_aware_control.yielding import Yielding
-from contact_core.robot.arm_state import ArmState, SoundCommand
+from contact_core.robot.arm_state import SoundCommand
 from contact_core.robot.robot import Robot
 
 STOPPED_AT_ONCE = (Status.STATE_STALE, Status.NOT_COMMANDING)
@@ -174,6 +173,9 @@ class ControlLoop:
                 after.reference_time += self._period
                 lower, upper = guidance.within((lower, upper))
             widest = lower, upper
+        torque, offset = None if report is None else report.free_torque, after.reflex.offset
+        if torque is None or torque.size != self.robot.n:
+            torque = arm.external_torque if offset is None else arm.external_torque - offset
         return TickContext(
             time=after.reference_time,
             position=arm.position,
@@ -185,7 +187,7 @@ class ControlLoop:
             unexplained_force=unexplained,
             rate=0.0 if guidance is None else 1.0,
             nominal=after.nominal,
-            torque=self._free_torque(arm, report, after.reflex.offset),
+            torque=torque,
             offset=after.reflex.told_offset,
             widest=widest,
             before=state,
@@ -298,16 +300,6 @@ class ControlLoop:
         risen = 1.0 if passed >= ramp.duration else passed / ramp.duration
         fraction = ramp.fraction + (1.0 - ramp.fraction) * risen
         return min(fraction, BLIND_STEP_FRACTION) if blind else fraction
-
-    def _free_torque(
-        self, arm: ArmState, report: ContactReport | None, offset: np.ndarray | None
-    ) -> np.ndarray:
-        """Return the external torque (n) without bias and payload [Nm]."""
-        free = None if report is None else report.free_torque
-        if free is not None and free.size == self.robot.n:
-            return free
-        torque = arm.external_torque
-        return torque if offset is None else torque - offset
 
 
 def _status(
