@@ -231,6 +231,7 @@ class ContactParticleFilter:
         """Follow the main mode, and evaluate force, residuals and second moments there."""
         surface, p, modes, place = self._surface, self._particles, self._modes, self.place
         gain = 1.0 - math.exp(-period / POINT_TIME)
+        before = place.shape, place.point.copy()
         count, main, place.shape = locate(
             surface, placement, p, self._body, modes, place.shape, place.point, gain, fixed
         )
@@ -239,6 +240,16 @@ class ContactParticleFilter:
             surface, placement, p, modes, self._friction, sample, *at, found
         )
         joints = sample.smooth.weighted.size
+        if cost > SEARCH_RESIDUAL * joints and self.settled_for > 0.0:
+            # A place that explains the torque is not left for one that does not.
+            moved = place.shape, place.point.copy()
+            place.shape, place.point[:] = before
+            if place.residual(placement, sample.smooth) > cost / joints:
+                place.shape, place.point[:] = moved
+            at = main, place.shape, place.point
+            cost, residual, left, spread = evaluate_at(
+                surface, placement, p, modes, self._friction, sample, *at, found
+            )
         point, place.force = found[0], found[2]
         if math.isnan(self._residual):
             self._residual = residual / joints
