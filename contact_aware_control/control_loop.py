@@ -15,10 +15,15 @@ from dataclasses import replace
 import numpy as np
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.contact import ContactReport
 from contact_aware_control.controllers import ControllerOutput, make_controller
+from contact_aware_control.controllers.qp_controller import RELEASE_TIME
 from contact_aware_control.lever_arms import LeverArms
-from contact_aware_control.limiters import explained, limiters_by_purpose
+from contact_aware_control.limiters import (
+    FloatLimiter,
+    explained,
+    limiters_by_purpose,
+    yielding_bounds,
+)
 from contact_aware_control.loop_state import (
     LoopInputs,
     LoopState,
@@ -26,7 +31,7 @@ from contact_aware_control.loop_state import (
     Purpose,
     TickContext,
 )
-from contact_aware_control.receiver import Receiver, age, continues
+from contact_aware_control.receiver import Receiver, age, continues, force_ratio
 from contact_aware_control.reference.base import Guidance
 from contact_aware_control.reference.clock import ReferenceClock
 from contact_aware_control.safety.command_gate import CommandGate
@@ -35,8 +40,8 @@ from contact_aware_control.safety.deviation_bound import DeviationBound
 from contact_aware_control.safety.joint_bounds import BRAKING_RATE, Bound
 from contact_aware_control.safety.status import FOLLOWING, LinkState, Mode, Request, Status
 from contact_aware_control.safety.supervisor import SupervisorState
-from contact_aware_control.yielding import Yielding
-from contact_core.robot.arm_state import ArmState, SoundCommand
+from contact_core.base.low_pass import followed_share
+from contact_core.robot.arm_state import SoundCommand
 from contact_core.robot.robot import Robot
 
 STOPPED_AT_ONCE = (Status.STATE_STALE, Status.NOT_COMMANDING)
@@ -89,7 +94,9 @@ class ControlLoop:
         self._limiters = limiters_by_purpose(
             robot, config, self._controller, self._gate, self._guard, self._deviation_bound
         )
-        self._yielding = Yielding(robot, config, self._controller, self._gate)
+        self._floats = FloatLimiter(robot, config, self._gate)
+        self._release_share = followed_share(config.period, RELEASE_TIME)
+        self._most_torque = config.reflex.torque_share * robot.effort_limits
 
     def start(self) -> LoopState:
         """Return the state of a loop that is active and waits for its first joint state."""
@@ -174,6 +181,9 @@ class ControlLoop:
                 after.reference_time += self._period
                 lower, upper = guidance.within((lower, upper))
             widest = lower, upper
+        torque, offset = None if report is None else report.free_torque, after.reflex.offset
+        if torque is None or torque.size != self.robot.n:
+            torque = arm.external_torque if offset is None else arm.external_torque - offset
         return TickContext(
             time=after.reference_time,
             position=arm.position,
@@ -185,7 +195,7 @@ class ControlLoop:
             unexplained_force=unexplained,
             rate=0.0 if guidance is None else 1.0,
             nominal=after.nominal,
-            torque=self._free_torque(arm, report, after.reflex.offset),
+            torque=torque,
             offset=after.reflex.told_offset,
             widest=widest,
             before=state,
@@ -223,7 +233,7 @@ class ControlLoop:
             context.status = explained(context.status, output.status)
         if output.status is Status.QP_FAILED:
             context.purpose = Purpose.RELAX
-            return self._yielding.relax(context)
+            return self._relax(context)
         context.purpose = Purpose.FOLLOW
         context.bound = Bound.YIELDING if output.yields else self._fastest
         after.reference_time = context.time + context.rate * self._period
@@ -241,13 +251,54 @@ class ControlLoop:
                 context.after.reflex, context.arm, context.command
             )
             return context.command + change
-        context.purpose, wanted = self._yielding.give_way(context)
+        context.purpose, wanted = self._give_way(context)
         if context.purpose is Purpose.STAY and gate.velocity.any():
             held = mode is Mode.HOLD and context.status not in STOPPED_AT_ONCE
             if held or context.guidance is not None:
                 context.purpose = Purpose.REST
                 context.lower, context.upper = self._gate.step_bounds(gate, position, self._fastest)
         return wanted
+
+    def _give_way(self, context: TickContext) -> tuple[Purpose, np.ndarray]:
+        """Follow nothing; yield where a contact force is above its limit.
+
+        Returns:
+            (what the command is for; the command (n) [rad]): STAY, and the present one, where
+            nothing presses.
+        """
+        command, after = context.command, context.after
+        doubted = context.guidance is not None and context.doubted
+        if doubted or (np.abs(context.arm.external_torque) > self._most_torque).any():
+            # A phantom must not lead the arm: what presses shows in the springs, too.
+            wanted, _ = self._floats.limit(command, context)
+            return Purpose.STAY if wanted is command else Purpose.FLOAT, wanted
+        after.controller, output = self._controller.give_way(after.controller, context)
+        if output.status is not Status.QP_FAILED and (output.command != command).any():
+            return Purpose.YIELD, output.command
+        wanted = self._relax(context) if output.status is Status.QP_FAILED else command
+        if wanted is command and self._floats.limit(command, context)[0] is command:
+            return Purpose.STAY, command
+        return Purpose.RELAX, wanted
+
+    def _relax(self, context: TickContext) -> np.ndarray:
+        """Hold without the controller; above a force limit let the springs follow the arm.
+
+        They give up what is above the limit, with the time constant of a force that is
+        followed: an arm that is pushed goes along, one that is not stays where it is.
+        """
+        command, after, force = context.command, context.after, self.config.force
+        contacts = () if after.report is None else after.report.contacts
+        ratio = 0.0
+        if self._controller.limits_force:
+            ratio = force_ratio(contacts, after.goal, force)
+        if context.unexplained_force > 0.0:
+            ratio = max(ratio, context.unexplained_force / force.limit)
+        if ratio <= 1.0:
+            return command
+        share = (1.0 - 1.0 / ratio) * self._release_share
+        bounds = yielding_bounds(context, self._gate)
+        relaxed: np.ndarray = command + np.clip(share * (context.position - command), *bounds)
+        return relaxed
 
     def _pass_or_brake(
         self, wanted: np.ndarray, context: TickContext
@@ -298,16 +349,6 @@ class ControlLoop:
         risen = 1.0 if passed >= ramp.duration else passed / ramp.duration
         fraction = ramp.fraction + (1.0 - ramp.fraction) * risen
         return min(fraction, BLIND_STEP_FRACTION) if blind else fraction
-
-    def _free_torque(
-        self, arm: ArmState, report: ContactReport | None, offset: np.ndarray | None
-    ) -> np.ndarray:
-        """Return the external torque (n) without bias and payload [Nm]."""
-        free = None if report is None else report.free_torque
-        if free is not None and free.size == self.robot.n:
-            return free
-        torque = arm.external_torque
-        return torque if offset is None else torque - offset
 
 
 def _status(

@@ -1,0 +1,73 @@
+"""The limiters: whatever is wanted, what they leave of it is sound, and says why."""
+
+import itertools
+
+import numpy as np
+import pytest
+from loop_bench import Bench, Q, line
+
+from contact_aware_control.controllers import ControllerOutput
+from contact_aware_control.limiters import EXPLAINED_BETTER, explained
+from contact_aware_control.loop_state import Purpose
+from contact_aware_control.safety.status import FOLLOWING, Request, Status
+
+
+@pytest.mark.parametrize("size", [1e-4, 1e-2, 1.0])
+def test_what_the_limiters_leave_passes_the_gate(robot, arm_state, monkeypatch, size):
+    """Of a controller that wants anything, however far; hold and resume in between."""
+    run, rng = Bench(robot, arm_state, slow_start={"duration": 0.2}), np.random.default_rng(0)
+
+    def wild(state, inputs):
+        return state, ControllerOutput(inputs.command + rng.normal(scale=size, size=7))
+
+    monkeypatch.setattr(run.loop._controller, "step", wild)
+    run.tick()
+    goal, moved = line(Q + 0.1), 0.0
+    for k in range(400):
+        if k % 100 == 60:
+            assert run.ask(Request.HOLD)
+        if k % 100 == 90:
+            assert run.ask(Request.RESUME)
+        before = run.q
+        _, status = run.tick(goal)
+        assert status.status is not Status.COMMAND_REFUSED, status.detail
+        moved = max(moved, np.abs(run.q - before).max())
+    assert moved > 0.1 * min(size, 0.01)
+
+
+def test_a_limit_that_is_reached_is_the_loops_status_not_the_controllers(
+    robot, arm_state, monkeypatch
+):
+    run, goal = Bench(robot, arm_state, limits={"tool_speed": 0.01}), line(Q)
+    run.tick()
+
+    def far(state, inputs):
+        return state, ControllerOutput(inputs.command + 1.0)
+
+    monkeypatch.setattr(run.loop._controller, "step", far)
+    statuses = [run.tick(goal)[1] for _ in range(40)]
+    assert statuses[-1].mode in FOLLOWING
+    assert Status.LIMIT_REACHED in {status.status for status in statuses}
+    assert all(status.output.status is Status.OK for status in statuses)
+
+
+def test_every_purpose_has_its_limiters_and_space_comes_after_the_joints(robot, arm_state):
+    """The share that space leaves of a step keeps the step within the joints' bounds."""
+    limiters = Bench(robot, arm_state).loop._limiters
+    assert set(limiters) == set(Purpose)
+    order = ["TransitionLimiter", "StepLimiter", "SpaceLimiter", "DeviationLimiter"]
+    for purpose in (Purpose.FOLLOW, Purpose.REACT, Purpose.REST):
+        names = [type(limiter).__name__ for limiter in limiters[purpose]]
+        assert names == [name for name in order if name in names]
+        assert {"StepLimiter", "SpaceLimiter"} <= set(names)
+
+
+def test_the_first_reason_stays_unless_a_later_one_explains_it():
+    for known, found in itertools.product(Status, repeat=2):
+        better = known is Status.OK or known in EXPLAINED_BETTER.get(found, ())
+        assert explained(known, found) is (found if better else known)
+    assert explained(Status.LIMIT_REACHED, Status.WORKSPACE) is Status.WORKSPACE
+    assert explained(Status.WORKSPACE, Status.LIMIT_REACHED) is Status.WORKSPACE
+    assert explained(Status.BAD_INPUT, Status.AMBIGUOUS_LOAD) is Status.BAD_INPUT
+    assert explained(Status.CONTACT_UNIDENTIFIABLE, Status.AMBIGUOUS_LOAD) is Status.AMBIGUOUS_LOAD
+    assert explained(Status.OK, Status.OK) is Status.OK
