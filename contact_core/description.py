@@ -1,0 +1,3 @@
+"""The name that :mod:`contact_core.robot.description` had in version 0.1."""
+
+from contact_core.robot.description import *  # noqa: F403
