@@ -154,6 +154,8 @@ class FloatLimiter(Limiter):
             return wanted, Status.OK
         change = wanted - context.command + (1.0 - most / force) * self._softness * springs
         bounds = yielding_bounds(context, self._gate)
+        if context.bound is Bound.TRACKING:
+            context.bound = Bound.YIELDING
         return context.command + np.clip(change, *bounds), Status.OK
 
 

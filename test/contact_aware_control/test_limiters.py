@@ -1,11 +1,14 @@
 """The limiters: whatever is wanted, what they leave of it is sound, and says why."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from loop_bench import Bench, Q, line
+from loop_bench import TICK, WRIST, Bench, Q, line
 
+from contact_aware_control.config import ControllerConfig
+from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.controllers import ControllerOutput
 from contact_aware_control.limiters import EXPLAINED_BETTER, explained
 from contact_aware_control.loop_state import Purpose
@@ -71,3 +74,21 @@ def test_the_first_reason_stays_unless_a_later_one_explains_it():
     assert explained(Status.BAD_INPUT, Status.AMBIGUOUS_LOAD) is Status.BAD_INPUT
     assert explained(Status.CONTACT_UNIDENTIFIABLE, Status.AMBIGUOUS_LOAD) is Status.AMBIGUOUS_LOAD
     assert explained(Status.OK, Status.OK) is Status.OK
+
+
+def test_an_arm_at_its_deviation_bound_may_float_as_fast_as_it_may_yield(robot, arm_state):
+    """Pushed with far more than the estimator finds; once its commands were refused for that."""
+    run, goal, speeds = Bench(robot, arm_state, slow_start={"duration": 0.0}), line(Q), []
+    for k in range(450):
+        robot.update(run.q)
+        place = robot.link_pose(WRIST).translation
+        push = np.array([0.0, min(0.4 * k, 150.0), 0.0])
+        found = push if k < 150 else 0.1 * push
+        report = replace(ContactEstimate.known(robot, WRIST, place, found), ambiguous=True)
+        q = run.q + robot.torque_of_force(WRIST, place, push) / robot.stiffness
+        state = arm_state(run.now + TICK, q, run.q)
+        _, status = run.tick(goal if k > 2 else None, contacts=[report], state=state)
+        assert status.status is not Status.COMMAND_REFUSED, status.detail
+        speeds.append(np.abs(run.loop_state.gate.velocity).max())
+    assert status.mode in FOLLOWING
+    assert max(speeds) > ControllerConfig().limits.step / 0.005
