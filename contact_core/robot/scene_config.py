@@ -33,7 +33,7 @@ class SolverConfig:
         1e-2, "Newton stops at velocity changes below this times v_s", above=0.0, high=1.0
     )
     max_iterations: int = parameter(
-        20, "largest number of Newton iterations of one step", low=1, high=1000
+        100, "largest number of Newton iterations of one step", low=1, high=1000
     )
     max_substeps: int = parameter(
         20, "largest number of sub-steps into which a failed step is cut", low=1, high=100
