@@ -13,6 +13,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import pinocchio as pin
 
 from contact_aware_control.chain import ArmPlace, chain_of, place
 from contact_aware_control.config import ControllerConfig
@@ -71,7 +72,7 @@ class CommandGuard:
         self._known: _Known | None = None
         self._chain = chain_of(robot)
         self._elbow = (robot.n - 1) // 2
-        tool = robot.model.frames[robot.model.getFrameId(robot.tool_link)]
+        tool = robot.model.frames[robot.model.getFrameId(robot.tool_link, pin.FrameType.BODY)]
         self._reach = np.maximum(
             self._self_collision.reach,
             reach_of(robot, tool.parentJoint, float(np.linalg.norm(tool.placement.translation))),

@@ -12,51 +12,26 @@ import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from pathlib import Path
-from xml.parsers.expat import errors as expat
 
-from contact_core.base.errors import ModelError, choices
+from contact_core.base.errors import ModelError
+from contact_core.model.elements import check_elements, parse, place
+from contact_core.model.extensions import read_extensions
 from contact_core.model.sdf import SDF, sdf_to_urdf
+from contact_core.model.vocabulary import REASONS, TABLES
 
 # Schemes of a mesh's file name whose first part is the name of a package or model.
 PACKAGE = re.compile(r"(?:package|model)://+([^/]+)/+(.+)")
 FILE = "file://"
-_PREFIX = re.compile(r"[<\s]([A-Za-z_][\w.-]*):[A-Za-z_]")
-_STRUCTURE = {"link", "joint"}
+_SUBSTITUTION = re.compile(r"\$[({]")
 MJCF = "mujoco"  # its root element
 _INCLUDED = "mujocoinclude"  # that of a part of one
-
-
-def parse(text: str, where: str) -> ElementTree.Element:
-    """Parse XML; prefixes of extensions such as ``drake:`` need not be declared.
-
-    Args:
-        text: The text.
-        where: What it is, for the error.
-
-    Returns:
-        Its root element.
-
-    Raises:
-        ModelError: If it is not well-formed.
-    """
-    try:
-        return ElementTree.fromstring(text)
-    except ElementTree.ParseError as error:
-        if error.code != expat.codes[expat.XML_ERROR_UNBOUND_PREFIX]:
-            raise ModelError(f"{where} is not valid XML: {error}") from error
-    known = {"xml", "xmlns", *re.findall(r"xmlns:([\w.-]+)", text)}
-    names = sorted(set(_PREFIX.findall(text)) - known)
-    declared = " ".join(f'xmlns:{name}="{name}"' for name in names)
-    try:
-        return ElementTree.fromstring(re.sub(r"<robot\b", f"<robot {declared}", text, count=1))
-    except ElementTree.ParseError as error:
-        raise ModelError(f"{where} is not valid XML: {error}") from error
 
 
 def self_contained(text: str, where: str, folder: Path, roots: Sequence[Path] = ()) -> str:
     """Return the text of a model with absolute paths to its meshes.
 
-    A URDF loses foreign elements, a MJCF gets those that it includes, a SDF becomes a URDF.
+    A URDF loses foreign elements, a MJCF gets those that it includes, a SDF becomes a URDF. What is
+    not read is a warning with its line.
 
     Args:
         text: The URDF, MJCF or SDF.
@@ -69,16 +44,18 @@ def self_contained(text: str, where: str, folder: Path, roots: Sequence[Path] = 
         their names.
 
     Raises:
-        ModelError: If it is not well-formed XML, an extension of another program adds links or
-            joints, an included file is missing, or a SDF has what we cannot simulate.
+        ModelError: If it is not well-formed XML, is a xacro file, an extension of another program
+            adds links or joints, an included file is missing, or it has what we cannot simulate.
     """
     robot = parse(text, where)
+    _check_expanded(robot, where)
     if robot.tag in (MJCF, _INCLUDED):
         return _one_mjcf(robot, where, folder, roots)
+    check_elements(robot, where, TABLES.get(robot.tag, {}), REASONS)
     if robot.tag == SDF:
         robot, changed = sdf_to_urdf(robot), True
     else:
-        changed = _drop_foreign(robot, where)
+        changed = read_extensions(robot, where)
     for mesh in robot.iter("mesh"):
         name = mesh.get("filename", "")
         found = find_mesh(name, folder, roots)
@@ -131,6 +108,7 @@ def _one_mjcf(root: ElementTree.Element, where: str, folder: Path, roots: Sequen
     if root.tag == _INCLUDED:
         raise ModelError(f"{where} is a part of a MJCF (valid: the file that includes it)")
     _include(root, where, [*roots, folder], ())
+    check_elements(root, where, TABLES[MJCF], REASONS)
     settings = {k: v for e in root.findall("compiler") for k, v in e.attrib.items()}
     below = settings.get("meshdir", settings.get("assetdir", ""))
     for mesh in root.findall("asset/mesh"):
@@ -171,18 +149,18 @@ def _include(
     element[:] = children
 
 
-def _drop_foreign(robot: ElementTree.Element, where: str) -> bool:
-    """Remove elements of other programs, which have a namespace of their own."""
-    found = False
-    for element in list(robot.iter()):
-        for child in list(element):
-            if child.tag.startswith("{"):
-                name = child.tag.partition("}")[2]
-                if element is robot and name in _STRUCTURE:
-                    raise ModelError(
-                        f"{where}: {name} '{child.get('name')}' belongs to an extension of URDF "
-                        f"({choices(sorted(_STRUCTURE))} without a prefix)"
-                    )
-                element.remove(child)
-                found = True
-    return found
+def _check_expanded(root: ElementTree.Element, where: str) -> None:
+    """Refuse a file that is written for xacro: without its macros it would be another model."""
+    spaces = {key.partition(":")[2] for key, uri in root.attrib.items() if "xacro" in uri}
+    for element in root.iter():
+        prefix, colon, _ = element.tag.partition(":")
+        named = element.tag if colon and prefix in {"xacro", *spaces} else ""
+        for key, value in element.attrib.items():
+            if _SUBSTITUTION.search(value):
+                named = named or f"{element.tag} {key}='{value}'"
+        if named:
+            raise ModelError(
+                f"{where}: {named} ({place(element, where)}) is written for xacro, which is not "
+                "expanded here (valid: a URDF, made by `xacro FILE > robot.urdf` of ROS, or by "
+                "`xacrodoc FILE -o robot.urdf` after `pip install xacrodoc`)"
+            )

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pinocchio as pin
 
-from contact_core.base.errors import ModelError, choices
+from contact_core.base.errors import ModelError, ModelWarning, choices
 from contact_core.model.actuator import Actuator
 from contact_core.multibody.rigid_body.joints import BALL, FREE, columns_of
 
 _EDGE = 1e-9  # how far beyond a limit a position may be by rounding [rad or m]
+# Files round starts: so far beyond a limit one counts as at it, as a share of the range, and at
+# most so many rad or m.
+_SLIGHT, _MAX_SLIGHT = 0.01, 0.01
 
 
 @dataclass(frozen=True)
@@ -136,7 +140,8 @@ class Articulation:
 
         Raises:
             ModelError: If there is no such joint, it follows another one, or its position is
-                not finite or beyond its limits.
+                not finite or beyond its limits; slightly beyond, it starts at the limit, with a
+                warning.
         """
         own = {b.joint: b for b in self.bodies if b.kind != FREE and b.mimic is None}
         for name, value in positions.items():
@@ -184,11 +189,15 @@ def _start(body: MovingBody, position: float | Sequence[float]) -> tuple[float, 
         return tuple(map(float, pin.Quaternion(turn).coeffs()))
     (value,) = _numbers(position, 1, what)
     lower, upper = body.law.lower, body.law.upper
-    if not lower - _EDGE <= value <= upper + _EDGE:
-        raise ModelError(
-            f"joint '{body.joint}' cannot start at {value:g} (valid: {lower:g} to {upper:g})"
-        )
-    return (value,)
+    beyond = max(lower - value, value - upper)
+    if beyond <= _EDGE:
+        return (value,)
+    where = f"joint '{body.joint}' cannot start at {value:g}"
+    if beyond > min(_SLIGHT * (upper - lower), _MAX_SLIGHT):
+        raise ModelError(f"{where} (valid: {lower:g} to {upper:g})")
+    limit = min(max(value, lower), upper)
+    warnings.warn(f"{where}: it starts at its limit, {limit:g}", ModelWarning, stacklevel=4)
+    return (limit,)
 
 
 def _nearest(body: MovingBody) -> tuple[float, ...]:

@@ -313,6 +313,106 @@ def test_more_pairs_may_be_left_out():
         world.collide_with_itself("balls", [("low", "mid")])
 
 
+INERTIAL = """<inertial><pose>0.1 0 0.2 0.3 0 0</pose><mass>2</mass><inertia><ixx>0.1</ixx>
+  <iyy>0.2</iyy><izz>0.15</izz></inertia></inertial>"""
+
+WORKCELL = f"""<sdf version="1.9"><world name="w">
+  <frame name="table"><pose>0 0 0.7 0 0.1 1</pose></frame>
+  <model name="arm"><pose relative_to="table">0.1 0 0 0.2 0 0</pose>
+    <link name="a"><pose>0 0.2 0 0.1 0 0</pose>{INERTIAL}</link>
+    <model name="hand" placement_frame="grip"><pose relative_to="a">0 0 1 0 0.3 0</pose>
+      <link name="a"><pose>0.3 0 0 0 0.2 0</pose>{INERTIAL}</link>
+      <link name="finger"><pose relative_to="grip">0 0.1 0 0 0 0.5</pose>{INERTIAL}</link>
+      <frame name="grip" attached_to="a"><pose>0.1 0.2 0.3 0 0 0.4</pose></frame>
+      <joint name="j" type="prismatic"><parent>grip</parent><child>finger</child>
+        <axis><xyz expressed_in="__model__">1 0 1</xyz></axis></joint></model>
+    <joint name="turn" type="revolute"><pose relative_to="a">0 0 0.5 0 0 0</pose><parent>a</parent>
+      <child>hand::grip</child><axis><xyz expressed_in="hand">0 1 0</xyz></axis></joint></model>
+  <model name="post" canonical_link="b"><pose relative_to="arm::hand::grip">1 0 0 0 0 0</pose>
+    <static>true</static><link name="a">{INERTIAL}</link><link name="b">{INERTIAL}</link></model>
+  <joint name="holds" type="fixed"><parent>arm::hand::finger</parent><child>tool</child></joint>
+  <model name="tool"><pose relative_to="arm::hand::grip">0 0 0.2 0 0 0</pose>
+    <link name="a">{INERTIAL}</link></model>
+  </world></sdf>"""
+
+
+def test_a_workcell_of_several_models_is_that_of_drake():
+    from pydrake.multibody.parsing import Parser
+    from pydrake.multibody.plant import MultibodyPlant
+    from pydrake.multibody.tree import BodyIndex
+
+    plant = MultibodyPlant(0.0)
+    Parser(plant).AddModelsFromString(WORKCELL, "sdf")
+    plant.Finalize()
+    context = plant.CreateDefaultContext()
+    engine = World().add("cell", WORKCELL).build()
+    built, found = engine.built, {}
+    position = plant.GetPositions(context)
+    for index in plant.GetJointIndices():
+        joint = plant.get_joint(index)
+        name = {"turn": "arm::turn", "j": "arm::hand::j"}.get(joint.name())
+        if name is not None:
+            found[name] = joint
+            position[joint.position_start()] = 0.2
+            engine.q[built.arrays.joints.q[built.joints[name]]] = 0.2
+    plant.SetPositions(context, position)
+    engine.evaluate()
+    for index in range(1, plant.num_bodies()):
+        body = plant.get_body(BodyIndex(index))
+        name = f"{plant.GetModelInstanceName(body.model_instance())}::{body.name()}"
+        expected = plant.EvalBodyPoseInWorld(context, body).GetAsMatrix4()
+        pose = engine.observer.pose("cell", name).homogeneous
+        np.testing.assert_allclose(pose, expected, atol=1e-12, err_msg=name)
+    order = [found[name].velocity_start() for name in ("arm::turn", "arm::hand::j")]
+    ours = [built.joints[name] for name in ("arm::turn", "arm::hand::j")]
+    matrix = engine.observer.mass_matrix()[np.ix_(ours, ours)]
+    expected = plant.CalcMassMatrix(context)[np.ix_(order, order)]
+    np.testing.assert_allclose(matrix, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("version", "pose"),
+    [("1.6", '<pose frame="b">0 1 0 0 0 0</pose>'), ("1.9", '<pose relative_to="b">0 1 0</pose>')],
+)
+def test_a_pose_of_any_version_is_relative_to_the_frame_it_names(version, pose):
+    pose = pose.replace("0 1 0</pose>", "0 1 0 0 0 0</pose>")
+    text = f"""<sdf version="{version}"><model name="m"><link name="b"><pose>1 0 0 0 0 1.5</pose>
+      {INERTIAL}</link><link name="a">{pose}{INERTIAL}</link></model></sdf>"""
+    engine = World().add("m", text).build()
+    expected = [1.0 - np.sin(1.5), np.cos(1.5), 0.0]
+    np.testing.assert_allclose(engine.observer.pose("m", "a").translation, expected, atol=1e-12)
+
+
+def cubes(*heights):
+    """Return a SDF of cubes of 0.2 m, a model each, and the second one of two."""
+    shape = """<collision name="c"><geometry><box><size>0.2 0.2 0.2</size></box></geometry>
+      </collision>"""
+    cube = '<link name="{}"><pose>{} 0 0 0 0 0</pose>{}</link>'
+    models = "".join(
+        f'<model name="m{k}"><pose>0 0 {z} 0 0 0</pose>{cube.format("a", 0, INERTIAL + shape)}'
+        f"{cube.format('b', 0.1, INERTIAL + shape) if k == 1 else ''}</model>"
+        for k, z in enumerate(heights)
+    )
+    return f'<sdf version="1.9"><world name="w">{models}</world></sdf>'
+
+
+def test_models_of_a_sdf_touch_each_other_and_not_themselves():
+    engine = World().add("cubes", cubes(0.1, 0.3, 5.0)).build()
+    pairs = {frozenset(engine.built.shapes[s].body for s in pair) for pair in engine.built.pairs}
+    assert pairs == {
+        frozenset(pair)
+        for pair in (("m0::a", "m1::a"), ("m0::a", "m1::b"), ("m0::a", "m2::a"),
+                     ("m1::a", "m2::a"), ("m1::b", "m2::a"))
+    }  # fmt: skip
+
+
+def test_what_stands_on_another_model_at_the_start_stays_there():
+    text = cubes(0.1, 0.3).replace('<model name="m0">', '<model name="m0"><static>true</static>')
+    engine = World().add("cubes", text).build()
+    assert engine.step(200) == StepStatus.OK
+    assert engine.observer.pose("cubes", "m1::a").translation[2] == pytest.approx(0.3, abs=5e-3)
+
+
 def drake_sdfs():
     """Return the SDFs that Drake ships."""
     import pydrake

@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 
 from contact_core.base.errors import ModelError, choices
-from contact_core.model.model_file import parse
+from contact_core.model.elements import parse
 
 MAIN = "main"  # the class of everything that names none
 # What a class says about one actuator holds for all kinds.

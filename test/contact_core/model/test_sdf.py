@@ -122,8 +122,9 @@ def test_shapes_are_where_they_are(tmp_path):
     assert (box.shape.kind, box.shape.size) == (ShapeKind.BOX, (1.0, 2.0, 3.0))
     np.testing.assert_allclose(box.placement.translation, [0.0, 0.0, 1.0])
     assert (capsule.shape.kind, capsule.shape.size) == (ShapeKind.CAPSULE, (1.0, 1.0, 0.0))
+    assert plane.shape.kind == ShapeKind.HALF_SPACE
     np.testing.assert_allclose(
-        plane.placement.act(np.array([3.0, 4.0, 1.0])), [3, 0, -4], atol=1e-9
+        plane.placement.act(np.array([3.0, 4.0, 0.0])), [3, 0, -4], atol=1e-9
     )
     assert mesh.shape.kind == ShapeKind.MESH
 
@@ -141,7 +142,7 @@ REFUSED = [
             "</friction></dynamics>")),
         "joint 'j' is a ball joint with friction .valid: 0",
     ),
-    (sdf(link("a") + joint("j", "b", "a")), r"joint 'j': no link 'b' \(valid: world, a\)"),
+    (sdf(link("a") + joint("j", "b", "a")), r"joint 'j': no frame 'b' \(valid: __model__, a, j\)"),
     (
         sdf(link("a") + link("b") + joint("j", "a", "b") + joint("k", "world", "b")),
         "joints form a loop",
@@ -151,10 +152,12 @@ REFUSED = [
     (sdf(link("a", pose="0 0 x 0 0 0")), "a number that is none: .*'x'"),
     (sdf(link("a", pose="0 0 0")), "a pose must be 6 numbers, or 7 with a quaternion"),
     (sdf(link("a", "<gravity>false</gravity>")), "link 'a' has no gravity"),
-    (sdf(link("a") + "<model name='n'/>"), "model: unknown element 'model' .valid: link, joint"),
+    (sdf(link("a") + joint("j", "a", "world")), "joint 'j' carries the world"),
+    (sdf(link("a") + link("a")), "two links, joints, frames or models are called 'm::a'"),
+    ("<sdf version='1.9'/>", "the SDF has no model"),
     (sdf(link("a") + "<frame name='f'><pose relative_to='g'/></frame>" + "<link name='b'><pose "
          "relative_to='f'/></link>"), "no frame 'g'"),
-    ("<sdf version='1.9'><include><uri>m</uri></include></sdf>", "and 1 included ones"),
+    ("<sdf><include><uri>m</uri></include></sdf>", "sdf/include .line 1.: other files"),
     (
         sdf(link("a") + joint("j", "world", "a", axis="<xyz>0 0 1</xyz><dynamics>"
             "<spring_stiffness>2</spring_stiffness></dynamics>")),
@@ -167,6 +170,31 @@ REFUSED = [
 def test_what_is_not_common_is_named(tmp_path, text, message):
     with pytest.raises(ModelError, match=message):
         urdf(text, tmp_path)
+
+
+def test_names_of_several_models_keep_their_scope(tmp_path):
+    nested = f'<model name="n"><pose>0 0 1 0 0 0</pose>{link("a")}</model>'
+    one = read_articulation(urdf(sdf(link("a") + nested), tmp_path))
+    assert list(one.links) == ["world", "a", "n::a"]
+    text = f"""<sdf version="1.9"><world name="w"><model name="k">{link("a")}{nested}</model>
+      <model name="m">{link("a")}{joint("j", "world", "a")}</model></world></sdf>"""
+    several = read_articulation(urdf(text, tmp_path))
+    assert {body.joint for body in several.bodies} == {"k::a", "k::n::a", "m::j"}
+    np.testing.assert_allclose(several.bodies[1].placement.translation, [0.0, 0.0, 1.0])
+
+
+def test_a_static_model_moves_nowhere(tmp_path):
+    nested = f'<model name="n">{link("b")}</model>'
+    text = sdf(f"<static>1</static>{link('a')}{nested}{link('c')}{joint('j', 'a', 'c')}")
+    assert read_articulation(urdf(text, tmp_path)).bodies == ()
+
+
+def test_a_joint_of_drake_may_follow_another_one(tmp_path):
+    follow = '<drake:mimic joint="j" multiplier="-2" offset="0.5"/>'
+    second = joint("k", "a", "b").replace("</joint>", follow + "</joint>")
+    text = sdf(link("a") + link("b") + joint("j", "world", "a") + second)
+    mimic = read_articulation(urdf(text, tmp_path)).bodies[1].mimic
+    assert (mimic.master, mimic.ratio, mimic.offset) == ("j", -2.0, 0.5)
 
 
 def test_self_collision_has_to_be_asked_for(tmp_path):
