@@ -161,9 +161,11 @@ class _Reader:
         starts = self.joints.starts
         floating = [str(name) for name in self.tree.names if name not in starts][1:]
         ranges = {name: self._range(name) for name in starts}
+        following = dict(followers(self.document, starts))
         actuators, limits = read_actuators(
-            self.document, ranges, floating, self.joints.limits, self.notes
-        )
+            self.document, ranges, floating, self.joints.limits, following,
+            self.joints.inertia if self.weigh else lambda coefficients: 0.0, self.notes,
+        )  # fmt: skip
         for name, limit in limits.items():
             joint = self.tree.joints[self.tree.getJointId(name)]
             self.tree.upperEffortLimit[joint.idx_v] = limit
@@ -173,7 +175,7 @@ class _Reader:
             starts=starts,
             springs=self.joints.springs,
             actuators=actuators,
-            followers=dict(followers(self.document, starts)),
+            followers=following,
             held=dict(held_bodies(self.document, self._poses())),
             keyframes=dict(self._keyframes()),
             geoms=tuple(geom for geom in self.geoms if geom.touches and touches),
