@@ -186,7 +186,7 @@ class _Builder:
                 instance.urdf, instance.free, instance.repair, instance.kinematic
             )
             if isinstance(instance.positions, str):
-                articulation = articulation.at(instance.positions)
+                articulation = articulation.at(instance.positions, instance.placement.rotation)
                 starts = articulation.start({})
             else:
                 starts = articulation.start(instance.positions)

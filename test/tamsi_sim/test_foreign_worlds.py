@@ -271,6 +271,49 @@ def test_joints_and_floating_bodies_start_as_a_keyframe_says():
         World().add("balls", text, positions="down").build()
 
 
+TUMBLING = """<mujoco><option gravity="0 0 0"/><worldbody>
+  <body name="a" pos="0 0 1" euler="20 30 40"><freejoint name="f"/><geom type="box" size="1 2 3"/>
+    <body name="b" pos="0 3 0" euler="10 0 50"><joint name="j" type="ball"/><geom size="0.1"
+      pos="1 0 0"/><body name="c" pos="1 0 0"><joint name="k" axis="1 1 0"/><geom size="0.1"
+      pos="0 1 0"/></body></body></body></worldbody>
+  <keyframe><key name="go" qpos="{q}" qvel="{v}"/><key name="still" qvel="{v}"/><key name="rest"/>
+    <key name="held" ctrl=""/></keyframe></mujoco>"""
+TUMBLE = {
+    "q": "0.1 0.2 0.3 0.9 0.1 0.2 0.4 0.7 0.3 0.5 0.2 0.4",
+    "v": "1 2 3 0.4 0.5 0.6 0.7 0.8 0.9 1.1",
+}
+
+
+@pytest.mark.parametrize("key", ["go", "still", "rest"])
+@pytest.mark.parametrize("rpy", [(0.0, 0.0, 0.0), (0.5, -0.3, 0.8)])
+def test_a_keyframe_moves_bodies_as_in_mujoco(key, rpy):
+    mujoco = pytest.importorskip("mujoco")
+    text = TUMBLING.format(**TUMBLE)
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, model.key(key).id)
+    first, second = [], []
+    placed = pin.SE3(pin.rpy.rpyToMatrix(*rpy), np.array([4.0, 5.0, 6.0]))
+    engine = World(gravity=(0, 0, 0)).add("m", text, (4, 5, 6), rpy, positions=key).build(1e-6)
+    for moment in (first, second):
+        mujoco.mj_forward(model, data)
+        for name in "abc":
+            body = data.body(name)
+            expected = placed * pin.SE3(body.xmat.reshape(3, 3), body.xpos)
+            found = engine.observer.pose("m", name)
+            np.testing.assert_allclose(found.homogeneous, expected.homogeneous, atol=1e-9)
+            moment.append(found.translation)
+        model.opt.timestep = 1e-6
+        mujoco.mj_step(model, data)
+        engine.step()
+    assert (np.linalg.norm(np.subtract(second, first)) > 1e-9) == (key != "rest")
+
+
+def test_what_else_a_keyframe_says_is_named():
+    with pytest.warns(ModelWarning, match=r"keyframe 'held': ctrl not read \(Engine.actuators has"):
+        World().add("m", TUMBLING.format(**TUMBLE), positions="held").build()
+
+
 def test_a_body_that_the_file_fixes_may_be_set_free_or_pushed():
     text = '<mujoco><worldbody><body name="b"><geom size="0.1"/></body></worldbody></mujoco>'
     engine = World().add("ball", text, (0.0, 0.0, 1.0), free=True).build()
