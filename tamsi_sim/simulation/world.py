@@ -112,8 +112,9 @@ class World:
             linear: Initial velocity of its origin if it is free or kinematic, world axes [m/s].
             angular: Its initial angular velocity then, world axes [rad/s].
             velocities: Joint -> initial velocity [rad/s or m/s]; of a ball joint three numbers in
-                axes that its parent carries [rad/s], of a floating one its linear and angular
-                velocity, six numbers in world axes. The others start at rest.
+                the axes of its frame, which the parent carries and the child has where its
+                quaternion is 1 [rad/s], of a floating one its linear and angular velocity, six
+                numbers in world axes. The others start at rest, or as a keyframe says.
             decompose: Whether its meshes that are not convex collide as convex parts instead of as
                 their convex hulls, or how far a part may be from convex: a share of the mesh's
                 greatest extent, FINEST_PARTS to COARSEST_PARTS, PARTS if True. It needs CoACD.
