@@ -9,7 +9,8 @@ elements within it, each with a mark:
 - ``#``: it is a parameter of another law of contact, which is a warning;
 - ``!``: without it the motion would be another one, so the file is refused.
 
-What the table does not list is a warning, too.
+What the table does not list is a warning, too. What it lists at ONCE may not be there twice, as a
+reader would take the first.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ from xml.parsers import expat
 
 from contact_core.base.errors import ModelError, ModelWarning
 
+ONCE = "<once>"  # key of a table; no name in XML
 _MARKS = ".?#!"
+_AGAIN = "2"
 _OFF = {"", "false", "disable", "none", "auto", "inf", "-inf"}
 # What switches the others off switches these on.
-_ON = {"gravity": {"true", "1"}}
+_ON = {"gravity": {"true", "1"}, "actuation": {"enable"}}
 _SHOWN = 3  # lines of one element in a warning
 
 
@@ -107,8 +110,9 @@ def check_elements(
     for name, mark, element in _left_out(root, root.tag, table):
         reason = reasons.get(name.split("/")[-1], "")
         spot = place(element, where)
-        if mark == "!":
+        if mark in ("!", _AGAIN):
             remedy = reason or "cannot be simulated"
+            remedy = "is there twice (valid: once)" if mark == _AGAIN else remedy
             raise ModelError(f"{where}: {name} ({spot}): {remedy}")
         why = reason or {"#": reasons["#"], "?": "not read"}.get(mark, "unknown, not read")
         notes.setdefault(why, {}).setdefault(name, []).append(spot)
@@ -134,9 +138,12 @@ def _left_out(
         mark = _mark(f"@{name}", known)
         if not name.startswith("xmlns") and mark != "." and _says_something(name, value, mark):
             yield f"{element.tag}/@{name}", mark, element
+    once = set(table.get(ONCE, "").split())
     for child in element:
         mark = _mark(child.tag, known)
-        if mark == "":
+        if mark == "" and child.tag in once and child is not element.find(child.tag):
+            yield f"{element.tag}/{child.tag}", _AGAIN, child
+        elif mark == "":
             inner = f"{element.tag}/{child.tag}"
             yield from _left_out(child, inner if inner in table else child.tag, table)
         elif mark != "." and _has_content(child, mark):

@@ -40,6 +40,8 @@ def read_extensions(robot: ElementTree.Element, where: str) -> bool:
         ModelError: If an extension adds links or joints, a rotor is that of no joint or its inertia
             no number, or the file's version is older than what it has.
     """
+    for joint in robot.findall("joint"):
+        joint.attrib.pop(ARMATURE, None)  # It is ours.
     for reason in malformed(robot, where):
         raise ModelError(f"{where}: {reason}")
     _check_quaternions(robot, where)

@@ -263,10 +263,11 @@ class _Reader:
     ) -> None:
         name = source.get("name", "")
         where = f"link '{self._name(body)}': collision '{name}'"
-        shape = source.find("geometry/*")
-        if shape is None or shape.tag not in _GEOMETRIES:
-            kind = "nothing" if shape is None else shape.tag
-            raise ModelError(f"{where} is {kind} ({choices(_GEOMETRIES)})")
+        shapes = source.findall("geometry/*")
+        if len(shapes) != 1 or shapes[0].tag not in _GEOMETRIES:
+            kinds = " and ".join(shape.tag for shape in shapes) or "nothing"
+            raise ModelError(f"{where} is {kinds} ({choices(_GEOMETRIES)})")
+        (shape,) = shapes
         pose = self._relative(source, body)
         collision = ElementTree.SubElement(link, "collision", name=name)
         geometry = ElementTree.SubElement(collision, "geometry")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from contact_core.model.elements import ONCE
+
 Table = Mapping[str, str]
 
 _DRAKE_LOOPS = (
@@ -35,6 +37,7 @@ REASONS = {
 }  # fmt: skip
 
 URDF: Table = {
+    ONCE: "inertial origin mass inertia geometry parent child axis limit dynamics mimic",
     "robot": "@name @version link joint material. transmission gazebo ros2_control. sensor. "
     "frame. group. author. verbose. include! macro! loop_joint! drake:joint. drake:link. "
     + _DRAKE_LOOPS,
@@ -78,6 +81,9 @@ URDF: Table = {
 }
 
 SDF: Table = {
+    ONCE: "inertial pose mass inertia ixx iyy izz ixy ixz iyz geometry parent child axis xyz limit "
+    "dynamics mimic lower upper effort velocity damping friction size radius length uri scale "
+    "normal static gravity kinematic",
     "sdf": "@version model world light. actor? include!",
     "world": "@name audio. wind? include! gravity magnetic_field. atmosphere. gui. physics scene. "
     "light. frame joint model actor? plugin. road? spherical_coordinates. state? population! "
@@ -140,13 +146,14 @@ _EQUALITY = "@name @class @active @solref# @solimp# "
 _OWN = "@*. *."  # of an actuator that is named as a whole
 
 MJCF: Table = {
+    ONCE: "inertial freejoint",
     "mujoco": "@model compiler option size. statistic. visual. default extension asset worldbody "
     "contact equality tendon actuator sensor. keyframe custom. deformable",
     "mujocoinclude": "*",
-    "compiler": "@* lengthrange.",
+    "compiler": "@alignfree? @* lengthrange.",
     "option": "@density @viscosity @wind @gravity @actuatorgroupdisable? @*. flag",
     "flag": "@contact @constraint @limit @frictionloss @equality @passive @spring @damper "
-    "@filterparent @gravity @actuation? @*.",
+    "@filterparent @gravity @actuation? @override? @*.",
     "default": "@class default mesh material. texture. joint geom site. camera. light. pair "
     "equality tendon general motor position velocity intvelocity damper cylinder muscle adhesion "
     "dcmotor pid orientation plugin.",
@@ -164,7 +171,7 @@ MJCF: Table = {
     "joint": "@name @class @type @group. @pos @axis @ref @springdamper @limited @range "
     "@actuatorfrclimited @actuatorfrcrange @actuatorgravcomp? @stiffness @springref @damping "
     "@frictionloss @armature @user. " + _LIMIT_LAW,
-    "freejoint": "@name @group. @align.",
+    "freejoint": "@name @group. @align?",
     "geom": "@name @class @type @contype @conaffinity @condim @group @size @material @friction# "
     "@mass @density @shellinertia @solmix# @solref# @solimp# @margin? @gap? @priority? @adhesion? "
     "@surfacevel? @fromto @hfield @mesh @fitscale? @rgba @fluidshape. @fluidcoef. @user. plugin? "

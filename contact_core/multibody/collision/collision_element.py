@@ -62,10 +62,12 @@ def collision_elements(urdf: str) -> list[CollisionElement]:
         body = link.get("name", "")
         for number, collision in enumerate(link.findall("collision")):
             name = collision.get("name", f"{body}_{number}")
-            geometry = collision.find("geometry/*")
+            shapes = collision.findall("geometry/*")
             where = f"link '{body}': collision '{name}'"
-            if geometry is None:
-                raise ModelError(f"{where} has no geometry ({choices(SIZES)})")
+            if len(shapes) != 1:
+                kinds = ", ".join(shape.tag for shape in shapes) or "no geometry"
+                raise ModelError(f"{where} has {kinds} ({choices(SIZES)})")
+            (geometry,) = shapes
             if geometry.tag not in SIZES:
                 raise ModelError(f"{where} is a {geometry.tag} ({choices(SIZES)})")
             if geometry.tag == "capsule" and robot.get("version") != CAPSULE_VERSION:

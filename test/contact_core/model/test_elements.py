@@ -9,6 +9,7 @@ from contact_core.base.errors import ModelError, ModelWarning
 from contact_core.model.elements import check_elements, parse
 from contact_core.model.model_file import self_contained
 from contact_core.model.vocabulary import REASONS, TABLES
+from contact_core.multibody.collision.collision_element import collision_elements
 
 UNKNOWN = "-"
 
@@ -139,3 +140,36 @@ def test_a_line_is_that_of_the_file_that_has_it(tmp_path):
     text = '<mujoco><worldbody><include file="part.xml"/></worldbody></mujoco>'
     (message,) = warned(text, tmp_path)
     assert f"geom/@gap (line 3 of {part})" in message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            '<robot name="r"><link name="a"><inertial><mass value="1"/></inertial>\n'
+            '<inertial><mass value="2"/></inertial></link></robot>',
+            r"it: link/inertial \(line 2\): is there twice \(valid: once\)",
+        ),
+        (
+            '<sdf version="1.9"><model name="m"><link name="a"><pose>0 0 1 0 0 0</pose>'
+            "<pose>0 0 2 0 0 0</pose></link></model></sdf>",
+            "it: link/pose .line 1.: is there twice",
+        ),
+        (
+            '<mujoco><worldbody><body><inertial pos="0 0 0" mass="1"/><inertial pos="0 0 0" '
+            'mass="2"/></body></worldbody></mujoco>',
+            "it: body/inertial .line 1.: is there twice",
+        ),
+    ],
+)
+def test_what_a_reader_would_take_the_first_of_is_there_once(tmp_path, text, message):
+    with pytest.raises(ModelError, match=message):
+        self_contained(text, "it", tmp_path)
+
+
+def test_a_collision_of_two_shapes_is_refused():
+    shapes = '<box size="1 1 1"/><sphere radius="1"/>'
+    text = f"""<robot name="r"><link name="a"><collision><geometry>{shapes}</geometry></collision>
+      </link></robot>"""
+    with pytest.raises(ModelError, match=r"collision 'a_0' has box, sphere \(valid: sphere"):
+        collision_elements(text)
