@@ -16,7 +16,7 @@ import pinocchio as pin
 
 from contact_core.base.errors import ModelError, ModelWarning, choices
 from contact_core.model.elements import parse
-from contact_core.model.extensions import ARMATURE
+from contact_core.model.extensions import ARMATURE, SPRING
 from contact_core.model.mjcf.model import MjcfModel, read_mjcf
 from contact_core.model.model_file import MJCF
 from contact_core.model.moving_body import Articulation, JointLaw, Mimic, MovingBody
@@ -144,8 +144,8 @@ def _body(
     name, source = str(model.names[joint]), model.joints[joint]
     kind, axis = joint_type(name, source)
     law = JointLaw(model.armature[source.idx_v]) if kind == FREE else _law(model, source)
-    reflected = float(elements[name].get(ARMATURE, "0")) if name in elements else 0.0
-    law = replace(law, armature=law.armature + reflected)
+    if name in elements and kind in (REVOLUTE, PRISMATIC):
+        law = _with_extensions(law, elements[name])
     damping = elements[name].get(BALL_IN_URDF) if name in elements else None
     if kind == FREE and damping is not None:
         # URDF has no ball joints, so that one of a SDF is written as a floating one.
@@ -163,6 +163,16 @@ def _body(
         mimic=mimics.get(name),
         start=_UPRIGHT if kind == BALL else (0.0,),
     )
+
+
+def _with_extensions(law: JointLaw, joint: ElementTree.Element) -> JointLaw:
+    """Add what Pinocchio does not read: the rotor and the spring of a URDF's joint."""
+    dynamics = joint.find("dynamics")
+    stiffness, rest = (
+        float(dynamics.get(key, "0")) if dynamics is not None else 0.0 for key in SPRING
+    )
+    armature = law.armature + float(joint.get(ARMATURE, "0"))
+    return replace(law, armature=armature, stiffness=stiffness, rest=rest)
 
 
 def _law(model: pin.Model, source: pin.JointModel) -> JointLaw:

@@ -12,6 +12,8 @@ from contact_core.model.urdf import malformed
 from contact_core.multibody.collision.collision_element import CAPSULE_VERSION
 
 ARMATURE = "armature"  # attribute of a URDF's joint that keeps its reflected inertia
+# Attributes of a URDF's dynamics that are those of a joint's spring.
+SPRING = ("spring_stiffness", "spring_reference")
 ROTOR, GEAR = "drake:rotor_inertia", "drake:gear_ratio"
 _MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 _STRUCTURE = {"link", "joint"}

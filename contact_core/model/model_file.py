@@ -16,11 +16,11 @@ from pathlib import Path
 from contact_core.base.errors import ModelError
 from contact_core.model.elements import check_elements, parse, place
 from contact_core.model.extensions import read_extensions
-from contact_core.model.sdf import SDF, sdf_to_urdf
+from contact_core.model.sdf import AXES_IN_JOINTS, SDF, sdf_to_urdf
 from contact_core.model.vocabulary import REASONS, TABLES
 
 # Schemes of a mesh's file name whose first part is the name of a package or model.
-PACKAGE = re.compile(r"(?:package|model)://+([^/]+)/+(.+)")
+PACKAGE = re.compile(r"(?:package|model)://+([^/]+)(?:/+(.+))?/*")
 FILE = "file://"
 _SUBSTITUTION = re.compile(r"\$[({]")
 MJCF = "mujoco"  # its root element
@@ -51,6 +51,8 @@ def self_contained(text: str, where: str, folder: Path, roots: Sequence[Path] = 
     _check_expanded(robot, where)
     if robot.tag in (MJCF, _INCLUDED):
         return _one_mjcf(robot, where, folder, roots)
+    if robot.tag == SDF:
+        _include_models(robot, where, folder, roots, ())
     check_elements(robot, where, TABLES.get(robot.tag, {}), REASONS)
     if robot.tag == SDF:
         robot, changed = sdf_to_urdf(robot), True
@@ -76,15 +78,18 @@ def find_mesh(name: str, folder: Path, roots: Sequence[Path] = ()) -> Path | Non
     Returns:
         The absolute path; None if there is no such file.
     """
+    return next((path.resolve() for path in _found(name, folder, roots) if path.is_file()), None)
+
+
+def _found(name: str, folder: Path, roots: Sequence[Path]) -> list[Path]:
+    """Where a file or folder may be, see :func:`find_mesh`."""
     match = PACKAGE.fullmatch(name)
     if match:
         package, rest = match.groups()
-        candidates = [place / rest for place in _places_of(package, folder, roots)]
-    else:
-        path = Path(name.removeprefix(FILE))
-        # Joining an absolute path to a folder leaves it as it is.
-        candidates = [place / path for place in (*roots, folder)]
-    return next((path.resolve() for path in candidates if path.is_file()), None)
+        return [place / (rest or "") for place in _places_of(package, folder, roots)]
+    path = Path(name.removeprefix(FILE))
+    # Joining an absolute path to a folder leaves it as it is.
+    return [place / path for place in (*roots, folder)]
 
 
 def _places_of(package: str, folder: Path, roots: Sequence[Path]) -> list[Path]:
@@ -147,6 +152,68 @@ def _include(
         _include(part, where, folders, (*within, path))
         children += list(part)
     element[:] = children
+
+
+def _include_models(
+    element: ElementTree.Element,
+    where: str,
+    folder: Path,
+    roots: Sequence[Path],
+    within: tuple[Path, ...],
+) -> None:
+    """Put models of other files in the place of a SDF's includes."""
+    for number, child in enumerate(element):
+        if child.tag != "include":
+            _include_models(child, where, folder, roots, within)
+            continue
+        uri, spot = (child.findtext("uri") or "").strip(), place(child, where)
+        path = _file_of_model(uri, folder, roots)
+        if path is None:
+            raise ModelError(f"{where}: include '{uri}' ({spot}): cannot find it")
+        if path in within or child.get("merge") == "true":
+            wrong = "includes itself" if path in within else "is merged (valid: a model of its own)"
+            raise ModelError(f"{where}: include '{uri}' ({spot}) {wrong}")
+        check_elements(child, where, TABLES[SDF], REASONS)
+        part = parse(path.read_text(), str(path))
+        _check_expanded(part, str(path))
+        model = part.find("model")
+        if part.tag != SDF or model is None:
+            raise ModelError(f"{where}: include '{uri}' ({spot}): {path} has no model of a SDF")
+        _include_models(part, str(path), path.parent, roots, (*within, path))
+        for mesh in model.iter("uri"):
+            mesh.text = str(find_mesh((mesh.text or "").strip(), path.parent, roots) or mesh.text)
+        if float(part.get("version", "1.7")) < AXES_IN_JOINTS:
+            for axis in model.iter("axis"):
+                ElementTree.SubElement(axis, "use_parent_model_frame").text = "1"
+        _override(model, child)
+        element[number] = model
+
+
+def _file_of_model(uri: str, folder: Path, roots: Sequence[Path]) -> Path | None:
+    """The SDF that a model's address means: itself, or the one that its folder's list names."""
+    for path in _found(uri, folder, roots):
+        if path.is_file():
+            return path.resolve()
+        listing = path / "model.config"
+        if listing.is_file():
+            files = [e.text or "" for e in parse(listing.read_text(), str(listing)).iter("sdf")]
+            path = path / (files[-1].strip() if files else "model.sdf")
+            if path.is_file():
+                return path.resolve()
+    return None
+
+
+def _override(model: ElementTree.Element, include: ElementTree.Element) -> None:
+    """Say of a model what its include says: its name, where it is, whether it is static."""
+    name, frame = include.findtext("name"), include.findtext("placement_frame")
+    model.attrib |= {"name": name.strip()} if name else {}
+    model.attrib |= {"placement_frame": frame.strip()} if frame else {}
+    for tag in ("pose", "static"):
+        given = include.find(tag)
+        if given is not None:
+            for old in model.findall(tag):
+                model.remove(old)
+            model.append(given)
 
 
 def _check_expanded(root: ElementTree.Element, where: str) -> None:

@@ -14,7 +14,14 @@ import numpy as np
 import pinocchio as pin
 
 from contact_core.base.errors import ModelError, ModelWarning, choices
-from contact_core.model.extensions import ARMATURE, GEAR, ROTOR, named, reflected_inertia
+from contact_core.model.extensions import (
+    ARMATURE,
+    GEAR,
+    ROTOR,
+    SPRING,
+    named,
+    reflected_inertia,
+)
 from contact_core.multibody.collision.collision_element import CAPSULE_VERSION, HALF_SPACE
 
 SDF = "sdf"  # its root element
@@ -29,6 +36,7 @@ _GEOMETRIES = ("box", "sphere", "cylinder", "capsule", "mesh", "plane")
 _SCOPE = "::"
 _HERE = "__model__"
 _FRAMES = ("link", "joint", "frame", "model")  # elements with a frame of their name
+AXES_IN_JOINTS = 1.5  # the version from which axes are not in the model's frame
 _ENDLESS = 1e16  # SDF's way to say that there is no limit
 _NONE = 1e305  # ours, in a URDF
 _THICK = 2.0  # of the box that is drawn for a plane [m]
@@ -84,7 +92,7 @@ class _Reader:
     def __init__(
         self, place: ElementTree.Element, models: list[ElementTree.Element], version: str
     ) -> None:
-        self.old_axes = float(version) < 1.5  # Axes were given in the model's frame.
+        self.old_axes = float(version) < AXES_IN_JOINTS
         name = models[0].get("name", "model")
         self.several = len(models) > 1
         self.robot = ElementTree.Element("robot", name=name, version=CAPSULE_VERSION)
@@ -316,11 +324,10 @@ class _Reader:
             return
         axis = source.find("axis")
         axis = ElementTree.Element("axis") if axis is None else axis
-        if float(axis.findtext("dynamics/spring_stiffness", "0")) != 0.0:
-            raise ModelError(f"joint '{name}' has a spring (valid: spring_stiffness 0)")
         if kind == BALL:
-            if float(axis.findtext("dynamics/friction", "0")) != 0.0:
-                raise ModelError(f"joint '{name}' is a ball joint with friction (valid: 0)")
+            for key in ("friction", "spring_stiffness"):
+                if float(axis.findtext(f"dynamics/{key}", "0")) != 0.0:
+                    raise ModelError(f"joint '{name}' is a ball joint with {key} (valid: 0)")
             joint.set(BALL, axis.findtext("dynamics/damping", "0").strip())
             return
         self._describe(joint, full, axis)
@@ -343,10 +350,11 @@ class _Reader:
             turn = self._pose(self._resolve(frame, _outer(name))).rotation
             direction = self._pose(name).rotation.T @ turn @ direction
         ElementTree.SubElement(joint, "axis", xyz=_numbers(direction))
-        damping, friction = (
-            axis.findtext(f"dynamics/{key}", "0").strip() for key in ("damping", "friction")
-        )
-        ElementTree.SubElement(joint, "dynamics", damping=damping, friction=friction)
+        losses = {
+            key: axis.findtext(f"dynamics/{key}", "0").strip()
+            for key in ("damping", "friction", *SPRING)
+        }
+        ElementTree.SubElement(joint, "dynamics", losses)
         if joint.get("type") != "continuous":
             limits = {
                 key: _limit(axis.findtext(f"limit/{key}", default))

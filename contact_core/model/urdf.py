@@ -21,7 +21,7 @@ _NUMBERS = {
     "mass": {"value": 1},
     "inertia": dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), 1),
     "limit": dict.fromkeys(("lower", "upper", "effort", "velocity"), 1),
-    "dynamics": {"damping": 1, "friction": 1},
+    "dynamics": {"damping": 1, "friction": 1, "spring_stiffness": 1, "spring_reference": 1},
     "mimic": {"multiplier": 1, "offset": 1},
     "mesh": {"scale": 3},
     "box": {"size": 3},

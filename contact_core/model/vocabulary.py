@@ -61,7 +61,7 @@ URDF: Table = {
     "parent": "@link",
     "child": "@link",
     "axis": "@xyz",
-    "dynamics": "@damping @friction @spring_stiffness? @spring_reference.",
+    "dynamics": "@damping @friction @spring_stiffness @spring_reference",
     "limit": "@lower @upper @effort @velocity @acceleration. @deceleration. @jerk. "
     "@drake:acceleration.",
     "mimic": "@joint @multiplier @offset",
@@ -81,18 +81,19 @@ URDF: Table = {
 }
 
 SDF: Table = {
+    "include": "@merge uri name namespace. static pose placement_frame plugin.",
     ONCE: "inertial pose mass inertia ixx iyy izz ixy ixz iyz geometry parent child axis xyz limit "
     "dynamics mimic lower upper effort velocity damping friction size radius length uri scale "
     "normal static gravity kinematic",
-    "sdf": "@version model world light. actor? include!",
-    "world": "@name audio. wind? include! gravity magnetic_field. atmosphere. gui. physics scene. "
+    "sdf": "@version model world light. actor?",
+    "world": "@name include audio. wind? gravity magnetic_field. atmosphere. gui. physics scene. "
     "light. frame joint model actor? plugin. road? spherical_coordinates. state? population! "
     + _DRAKE_LOOPS,
     "physics": "@*. gravity? *.",
     "frame": "@name @attached_to pose",
     "pose": "@relative_to @frame @degrees @rotation_format",
     "model": "@name @canonical_link @placement_frame @namespace. static self_collide "
-    "allow_auto_disable. frame pose link joint plugin. gripper. include! model enable_wind? light. "
+    "allow_auto_disable. frame pose link joint plugin. gripper. include model enable_wind? light. "
     "drake:joint! " + _DRAKE_LOOPS,
     "link": "@name gravity enable_wind? self_collide? kinematic must_be_base_link? velocity_decay "
     "pose inertial collision visual. sensor. projector. audio_sink. audio_source. battery. light. "
@@ -123,7 +124,7 @@ SDF: Table = {
     "drake:controller_gains? drake:mimic",
     "axis": "xyz initial_position? use_parent_model_frame dynamics limit mimic",
     "xyz": "@expressed_in",
-    "dynamics": "damping friction spring_reference. spring_stiffness",
+    "dynamics": "damping friction spring_reference spring_stiffness",
     "limit": "lower upper effort velocity stiffness? dissipation? drake:acceleration.",
     "mimic": "@joint @axis multiplier offset reference",
     "drake:mimic": "@joint @multiplier @offset",

@@ -413,6 +413,63 @@ def test_a_workcell_of_several_models_is_that_of_drake():
     np.testing.assert_allclose(matrix, expected, atol=1e-12)
 
 
+def write_models(folder):
+    """Write a folder of two models, one of which includes the other, and a world of both."""
+    for name, file, content in (
+        ("leg", "leg.sdf", f'<link name="a"><pose>0.1 0 0 0 0 0.3</pose>{INERTIAL}</link>'
+         f'<frame name="top" attached_to="a"><pose>0 0 0.2 0.4 0 0</pose></frame>'),
+        ("stool", "model.sdf", f"""<link name="seat">{INERTIAL}</link><include><name>left</name>
+          <uri>model://leg/leg.sdf</uri><pose relative_to="seat">0 0.3 0 0 0.2 0</pose></include>
+          <joint name="j" type="revolute"><parent>seat</parent><child>left::top</child>
+          <axis><xyz>0 1 0</xyz><dynamics><spring_stiffness>3</spring_stiffness></dynamics></axis>
+          </joint>"""),
+    ):  # fmt: skip
+        (folder / name).mkdir()
+        (folder / name / "model.config").write_text(
+            f'<model><name>{name}</name><sdf version="1.8">{file}</sdf></model>'
+        )
+        (folder / name / file).write_text(
+            f'<sdf version="1.8"><model name="{name}">{content}</model></sdf>'
+        )
+    (folder / "world.sdf").write_text("""<sdf version="1.8"><world name="w">
+      <frame name="corner"><pose>1 2 0 0 0 1</pose></frame>
+      <include><uri>package://stool/model.sdf</uri>
+        <pose relative_to="corner">0 0 1 0.1 0 0</pose></include>
+      <include><uri>model://leg/leg.sdf</uri><name>post</name><placement_frame>top</placement_frame>
+        <pose>0 0 3 0 0 0</pose><static>true</static></include></world></sdf>""")
+
+
+def test_included_models_are_where_they_are_in_drake(tmp_path):
+    from pydrake.multibody.parsing import Parser
+    from pydrake.multibody.plant import MultibodyPlant
+    from pydrake.multibody.tree import BodyIndex
+
+    write_models(tmp_path)
+    plant = MultibodyPlant(0.0)
+    parser = Parser(plant)
+    for name in ("leg", "stool"):
+        parser.package_map().Add(name, str(tmp_path / name))
+    parser.AddModels(str(tmp_path / "world.sdf"))
+    plant.Finalize()
+    context = plant.CreateDefaultContext()
+    engine = World(gravity=(0, 0, -9.8)).add("w", tmp_path / "world.sdf").build()
+    for index in range(1, plant.num_bodies()):
+        body = plant.get_body(BodyIndex(index))
+        name = f"{plant.GetModelInstanceName(body.model_instance())}::{body.name()}"
+        expected = plant.EvalBodyPoseInWorld(context, body).GetAsMatrix4()
+        found = engine.observer.pose("w", name).homogeneous
+        np.testing.assert_allclose(found, expected, atol=1e-12, err_msg=name)
+    assert engine.built.arrays.joints.stiffness[engine.built.joints["stool::j"]] == 3.0
+    # A folder says in its list which file it means.
+    text = (tmp_path / "world.sdf").read_text().replace("/leg.sdf", "").replace("/model.sdf", "")
+    (tmp_path / "short.sdf").write_text(text)
+    short = World(gravity=(0, 0, -9.8)).add("w", tmp_path / "short.sdf").build()
+    np.testing.assert_allclose(short.q, engine.q)
+    (tmp_path / "leg" / "leg.sdf").write_text("<robot/>")
+    with pytest.raises(ModelError, match=r"include 'model://leg.*' \(line \d\): .* has no model"):
+        World().add("w", tmp_path / "world.sdf")
+
+
 @pytest.mark.parametrize(
     ("version", "pose"),
     [("1.6", '<pose frame="b">0 1 0 0 0 0</pose>'), ("1.9", '<pose relative_to="b">0 1 0</pose>')],

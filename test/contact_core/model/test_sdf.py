@@ -97,6 +97,13 @@ def test_a_joint_says_what_it_does(tmp_path):
     assert (mimic.master, mimic.ratio, mimic.offset) == ("j", -2.0, 1.0)
 
 
+def test_a_joint_may_have_a_spring(tmp_path):
+    axis = """<xyz>0 0 1</xyz><dynamics><spring_stiffness>6</spring_stiffness>
+      <spring_reference>0.5</spring_reference></dynamics>"""
+    law = read_articulation(urdf(sdf(link("a") + joint("j", "world", "a", axis=axis)), tmp_path))
+    assert (law.bodies[0].law.stiffness, law.bodies[0].law.rest) == (6.0, 0.5)
+
+
 def test_frames_may_be_given_in_each_other(tmp_path):
     frames = """<frame name="f" attached_to="a"><pose>0 0 1 0 0 0</pose></frame>
       <link name="b"><pose relative_to="f">0 1 0 0 0 0</pose></link>"""
@@ -157,11 +164,11 @@ REFUSED = [
     ("<sdf version='1.9'/>", "the SDF has no model"),
     (sdf(link("a") + "<frame name='f'><pose relative_to='g'/></frame>" + "<link name='b'><pose "
          "relative_to='f'/></link>"), "no frame 'g'"),
-    ("<sdf><include><uri>m</uri></include></sdf>", "sdf/include .line 1.: other files"),
+    ("<sdf><include><uri>model://m</uri></include></sdf>", "include 'model://m' .line 1.: cannot"),
     (
-        sdf(link("a") + joint("j", "world", "a", axis="<xyz>0 0 1</xyz><dynamics>"
+        sdf(link("a") + joint("j", "world", "a", "ball", "<xyz>0 0 1</xyz><dynamics>"
             "<spring_stiffness>2</spring_stiffness></dynamics>")),
-        "joint 'j' has a spring",
+        "joint 'j' is a ball joint with spring_stiffness",
     ),
 ]  # fmt: skip
 
