@@ -16,7 +16,7 @@ from pathlib import Path
 from contact_core.base.errors import ModelError
 from contact_core.model.elements import check_elements, parse, place
 from contact_core.model.extensions import read_extensions
-from contact_core.model.sdf import AXES_IN_JOINTS, SDF, sdf_to_urdf
+from contact_core.model.sdf import SDF, has_old_axes, sdf_to_urdf
 from contact_core.model.vocabulary import REASONS, TABLES
 
 # Schemes of a mesh's file name whose first part is the name of a package or model.
@@ -149,6 +149,7 @@ def _include(
         if path in within:
             raise ModelError(f"{where}: '{name}' includes itself")
         part = parse(path.read_text(), str(path))
+        _check_expanded(part, str(path))
         _include(part, where, folders, (*within, path))
         children += list(part)
     element[:] = children
@@ -182,7 +183,7 @@ def _include_models(
         _include_models(part, str(path), path.parent, roots, (*within, path))
         for mesh in model.iter("uri"):
             mesh.text = str(find_mesh((mesh.text or "").strip(), path.parent, roots) or mesh.text)
-        if float(part.get("version", "1.7")) < AXES_IN_JOINTS:
+        if has_old_axes(part):
             for axis in model.iter("axis"):
                 ElementTree.SubElement(axis, "use_parent_model_frame").text = "1"
         _override(model, child)

@@ -36,7 +36,7 @@ _GEOMETRIES = ("box", "sphere", "cylinder", "capsule", "mesh", "plane")
 _SCOPE = "::"
 _HERE = "__model__"
 _FRAMES = ("link", "joint", "frame", "model")  # elements with a frame of their name
-AXES_IN_JOINTS = 1.5  # the version from which axes are not in the model's frame
+_AXES_IN_JOINTS = (1, 5)  # the version from which axes are not in the model's frame
 _ENDLESS = 1e16  # SDF's way to say that there is no limit
 _NONE = 1e305  # ours, in a URDF
 _THICK = 2.0  # of the box that is drawn for a plane [m]
@@ -63,15 +63,27 @@ def sdf_to_urdf(root: ElementTree.Element) -> ElementTree.Element:
     models = place.findall("model")
     if not models:
         raise ModelError("the SDF has no model (valid: one or more)")
-    reader = _Reader(place, models, root.get("version", "1.7"))
-    gravity = place.findtext("gravity")
     try:
+        reader = _Reader(place, models, has_old_axes(root))
+        gravity = place.findtext("gravity")
         if gravity:
             reader.robot.set(GRAVITY, _numbers(np.array(gravity.split(), dtype=float)))
         reader.read()
     except ValueError as error:
         raise ModelError(f"the SDF has a number that is none: {error}") from error
     return reader.robot
+
+
+def has_old_axes(root: ElementTree.Element) -> bool:
+    """Return whether axes are in the frame of the model and not in that of the joint.
+
+    Args:
+        root: Root element of the SDF.
+
+    Raises:
+        ValueError: If its version is none.
+    """
+    return tuple(map(int, root.get("version", "1.7").split("."))) < _AXES_IN_JOINTS
 
 
 def _joined(scope: str, name: str) -> str:
@@ -90,9 +102,9 @@ class _Reader:
     """Reads the models; names of frames are those in the world, which itself is the empty one."""
 
     def __init__(
-        self, place: ElementTree.Element, models: list[ElementTree.Element], version: str
+        self, place: ElementTree.Element, models: list[ElementTree.Element], old_axes: bool
     ) -> None:
-        self.old_axes = float(version) < AXES_IN_JOINTS
+        self.old_axes = old_axes
         name = models[0].get("name", "model")
         self.several = len(models) > 1
         self.robot = ElementTree.Element("robot", name=name, version=CAPSULE_VERSION)
@@ -351,7 +363,7 @@ class _Reader:
             direction = self._pose(name).rotation.T @ turn @ direction
         ElementTree.SubElement(joint, "axis", xyz=_numbers(direction))
         losses = {
-            key: axis.findtext(f"dynamics/{key}", "0").strip()
+            key: repr(float(axis.findtext(f"dynamics/{key}", "0")))
             for key in ("damping", "friction", *SPRING)
         }
         ElementTree.SubElement(joint, "dynamics", losses)

@@ -1,15 +1,19 @@
 """What a file says is read, harmless, named with its line, or refused; never nothing."""
 
 import warnings
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
 
 import pytest
 from format_elements import DRAKE_IN_SDF, DRAKE_IN_URDF, SDF, URDF, mjcf_outline, paths
 
 from contact_core.base.errors import ModelError, ModelWarning
+from contact_core.model.articulation import read_articulation
 from contact_core.model.elements import check_elements, parse
 from contact_core.model.model_file import self_contained
 from contact_core.model.vocabulary import REASONS, TABLES
 from contact_core.multibody.collision.collision_element import collision_elements
+from contact_core.robot.description import collision_shapes
 
 UNKNOWN = "-"
 
@@ -173,3 +177,69 @@ def test_a_collision_of_two_shapes_is_refused():
       </link></robot>"""
     with pytest.raises(ModelError, match=r"collision 'a_0' has box, sphere \(valid: sphere"):
         collision_elements(text)
+
+
+ROBOT = """<robot name="r"><link name="base"/><joint name="j" type="revolute">
+  <parent link="base"/><child link="c"/><axis xyz="0 1 0"/>
+  <limit lower="-1" upper="1" effort="9" velocity="9"/></joint><link name="c">
+  <inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+  <collision><geometry><sphere radius="1"/></geometry></collision></link></robot>"""
+WORLD = """<sdf version="1.11"><model name="m"><link name="a"><inertial><mass>1</mass></inertial>
+  <collision name="c"><geometry><sphere><radius>1</radius></sphere></geometry></collision></link>
+  <joint name="j" type="revolute"><parent>world</parent><child>a</child>
+  <axis><xyz>0 1 0</xyz></axis></joint></model></sdf>"""
+BODIES = """<mujoco><worldbody><body name="b"><joint name="j"/><geom name="g" size="1"/></body>
+  </worldbody><actuator><motor name="a" joint="j"/></actuator></mujoco>"""
+
+
+def fed(base, path, value):
+    """A file with one more element or attribute; None if it has it anyway."""
+    node, new = ElementTree.fromstring(base), None
+    root = node
+    for tag in path[1:]:
+        if tag.startswith("@"):
+            new = root if tag[1:] not in node.attrib else None
+            node.attrib.setdefault(tag[1:], value)
+        else:
+            child = next((child for child in node if child.tag == tag), None)
+            if child is None:
+                child = new = ElementTree.SubElement(node, tag)
+                child.text = value if tag is path[-1] and base is not BODIES else None
+            node = child
+    return None if new is None else ElementTree.tostring(root, encoding="unicode")
+
+
+def outlines_to_feed():
+    yield from ((URDF, ROBOT), (DRAKE_IN_URDF, ROBOT), (SDF, WORLD), (DRAKE_IN_SDF, WORLD))
+    try:
+        import mujoco
+    except ImportError:
+        return
+    yield mjcf_outline(mujoco.mj_printSchema(False, False)), BODIES
+
+
+@pytest.mark.parametrize("value", ["7", "x"])
+@pytest.mark.parametrize(("outline", "base"), list(outlines_to_feed()))
+def test_whatever_a_format_has_is_read_named_or_refused(tmp_path, outline, base, value):
+    """And nothing ends in another exception."""
+    table, found = TABLES[parse(base, "it").tag], Counter()
+    for path in paths(outline):
+        if path[:2] == ("mujoco", "body"):
+            path = ("mujoco", "worldbody", "body", *path[2:])
+        text, known = fed(base, path, value), [*marks(path, table)]
+        if text is None or len(known) < len(path) - 1:
+            continue  # It has it, or nothing there is read.
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            try:
+                text = self_contained(text, "it", tmp_path)
+                read_articulation(text)
+                collision_shapes(text, meshes=True)
+            except ModelError:
+                found["refused"] += 1
+                continue
+        found["warned" if said else "quiet"] += 1
+        # An element that is named unless it is off may be empty here.
+        silent = ("", ".") if path[-1].startswith("@") else ("", ".", "?")
+        assert said or known[-1] in silent, path
+    assert min(found["quiet"], found["refused"]) > 2

@@ -70,6 +70,7 @@ def test_a_ball_joint_may_be_on_a_link_that_moves(tmp_path):
         ("1.9", '<xyz expressed_in="__model__">1 0 0</xyz>', (0.0, -1.0, 0.0)),
         ("1.6", "<xyz>1 0 0</xyz><use_parent_model_frame>1</use_parent_model_frame>", (0, -1, 0)),
         ("1.4", "<xyz>1 0 0</xyz>", (0.0, -1.0, 0.0)),
+        ("1.12", "<xyz>1 0 0</xyz>", (1.0, 0.0, 0.0)),
     ],
 )
 def test_an_axis_is_in_the_frame_that_it_is_expressed_in(tmp_path, version, axis, expected):
@@ -162,6 +163,12 @@ REFUSED = [
     (sdf(link("a") + joint("j", "a", "world")), "joint 'j' carries the world"),
     (sdf(link("a") + link("a")), "two links, joints, frames or models are called 'm::a'"),
     ("<sdf version='1.9'/>", "the SDF has no model"),
+    ("<sdf version='new'><model name='m'/></sdf>", "a number that is none: .*'new'"),
+    (
+        sdf(link("a") + joint("j", "world", "a", axis="<xyz>0 0 1</xyz><dynamics>"
+            "<spring_stiffness>stiff</spring_stiffness></dynamics>")),
+        "a number that is none: .*'stiff'",
+    ),
     (sdf(link("a") + "<frame name='f'><pose relative_to='g'/></frame>" + "<link name='b'><pose "
          "relative_to='f'/></link>"), "no frame 'g'"),
     ("<sdf><include><uri>model://m</uri></include></sdf>", "include 'model://m' .line 1.: cannot"),
