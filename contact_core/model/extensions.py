@@ -89,6 +89,8 @@ def _read_rotors(robot: ElementTree.Element, where: str) -> bool:
                 for name in names:
                     if name not in joints:
                         raise ModelError(f"{spot}: no joint '{name}' ({choices(joints)})")
+                    if joints[name].get("type") not in _DRIVEN:
+                        raise ModelError(f"{spot} is that of joint '{name}' (valid: of one axis)")
                     total = float(joints[name].get(ARMATURE, "0")) + reflected
                     joints[name].set(ARMATURE, repr(total))
                     found = True

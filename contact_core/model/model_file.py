@@ -55,7 +55,10 @@ def self_contained(text: str, where: str, folder: Path, roots: Sequence[Path] = 
         _include_models(robot, where, folder, roots, ())
     check_elements(robot, where, TABLES.get(robot.tag, {}), REASONS)
     if robot.tag == SDF:
-        robot, changed = sdf_to_urdf(robot), True
+        try:
+            robot, changed = sdf_to_urdf(robot), True
+        except ModelError as error:
+            raise ModelError(f"{where}: {error}") from error
     else:
         changed = read_extensions(robot, where)
     for mesh in robot.iter("mesh"):

@@ -332,14 +332,13 @@ class _Reader:
         joint = self._connect(name, in_urdf, self._name(parent), carrier, at)
         if self.several:
             joint.set(CARRIED, self._name(child))
+        if kind in ("fixed", BALL):
+            _check_without_axis(name, kind, source)
         if kind == "fixed":
             return
         axis = source.find("axis")
         axis = ElementTree.Element("axis") if axis is None else axis
         if kind == BALL:
-            for key in ("friction", "spring_stiffness"):
-                if float(axis.findtext(f"dynamics/{key}", "0")) != 0.0:
-                    raise ModelError(f"joint '{name}' is a ball joint with {key} (valid: 0)")
             joint.set(BALL, axis.findtext("dynamics/damping", "0").strip())
             return
         self._describe(joint, full, axis)
@@ -414,6 +413,15 @@ class _Reader:
         ElementTree.SubElement(joint, "parent", link=parent)
         ElementTree.SubElement(joint, "child", link=child)
         return joint
+
+
+def _check_without_axis(name: str, kind: str, source: ElementTree.Element) -> None:
+    """Check that a joint has nothing that belongs to an axis which it has not."""
+    keys = ("friction", "spring_stiffness") if kind == BALL else ()
+    has = [k for k in keys if float(source.findtext(f"axis/dynamics/{k}", "0")) != 0.0]
+    has += [child.tag for child in source if child.tag in (ROTOR, "drake:mimic")]
+    if has:
+        raise ModelError(f"joint '{name}' is a {kind} joint with {has[0]} (valid: none)")
 
 
 def _text(element: ElementTree.Element, path: str) -> str:

@@ -91,8 +91,10 @@ def malformed(robot: ElementTree.Element, where: str) -> Iterator[str]:
         for element in _without_looks(owner):
             for key, count in _NUMBERS.get(element.tag, {}).items():
                 value = element.get(key)
-                if value is not None and not _are_numbers(value, count):
+                positive = element.tag == "limit" and key in ("effort", "velocity")
+                if value is not None and not _are_numbers(value, count, positive):
                     valid = "1 number" if count == 1 else f"{count} numbers"
+                    valid += " >= 0" if positive else ""
                     yield (
                         f"{owner.tag} '{owner.get('name', '')}': {element.tag} {key}='{value}' "
                         f"({place(element, where)}; valid: {valid})"
@@ -106,11 +108,12 @@ def _without_looks(element: ElementTree.Element) -> Iterator[ElementTree.Element
             yield from _without_looks(child)
 
 
-def _are_numbers(text: str, count: int) -> bool:
+def _are_numbers(text: str, count: int, positive: bool) -> bool:
     try:
-        return len([float(word) for word in text.split()]) == count
+        numbers = [float(word) for word in text.split()]
     except ValueError:
         return False
+    return len(numbers) == count and not (positive and min(numbers) < 0.0)
 
 
 def _printed(action: Callable[[], object]) -> str:

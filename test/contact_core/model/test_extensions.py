@@ -64,6 +64,11 @@ def test_the_rotor_of_a_joint_that_follows_acts_on_its_master():
         (transmission("elbow", 1.0), r"rotor_inertia \(line \d+\): no joint 'elbow'.*valid: j, k"),
         (transmission("j", "heavy"), r"rotor_inertia \(line \d+\) is no inertia: .*'heavy'"),
         (transmission("j", -1.0), r"is no inertia: '-1.0'"),
+        (
+            transmission("f", 1.0) + '<joint name="f" type="fixed"><parent link="b"/><child '
+            'link="c"/></joint><link name="c"/>',
+            r"rotor_inertia \(line \d+\) is that of joint 'f' \(valid: of one axis\)",
+        ),
         ("<drake:ball_constraint/>", r"robot/drake:ball_constraint \(line \d+\): closes a loop"),
         ("<drake:linear_spring_damper/>", "spring between two links cannot be simulated"),
         ("<loop_joint name='l'/>", "loop_joint"),

@@ -148,7 +148,7 @@ REFUSED = [
     (
         sdf(link("a") + joint("j", "world", "a", "ball", "<xyz>0 0 1</xyz><dynamics><friction>2"
             "</friction></dynamics>")),
-        "joint 'j' is a ball joint with friction .valid: 0",
+        "joint 'j' is a ball joint with friction .valid: none",
     ),
     (sdf(link("a") + joint("j", "b", "a")), r"joint 'j': no frame 'b' \(valid: __model__, a, j\)"),
     (
@@ -163,6 +163,11 @@ REFUSED = [
     (sdf(link("a") + joint("j", "a", "world")), "joint 'j' carries the world"),
     (sdf(link("a") + link("a")), "two links, joints, frames or models are called 'm::a'"),
     ("<sdf version='1.9'/>", "the SDF has no model"),
+    (
+        sdf(link("a") + joint("j", "world", "a", "fixed").replace(
+            "<axis>", "<drake:rotor_inertia>1</drake:rotor_inertia><axis>")),
+        "joint 'j' is a fixed joint with drake:rotor_inertia",
+    ),
     ("<sdf version='new'><model name='m'/></sdf>", "a number that is none: .*'new'"),
     (
         sdf(link("a") + joint("j", "world", "a", axis="<xyz>0 0 1</xyz><dynamics>"
