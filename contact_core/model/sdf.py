@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 import xml.etree.ElementTree as ElementTree
+from itertools import combinations
 
 import numpy as np
 import pinocchio as pin
@@ -31,6 +32,7 @@ BALL = "ball"  # kind of a joint; attribute of the floating one that stands for 
 # Attribute of a link that keeps the model it belongs to where the file has several, and of a joint
 # that keeps the link that it carries.
 OWNER, CARRIED = "model", "carried"
+TOUCHES_OWN = "self_collide"  # attribute of such a link: whether it touches others of its model
 JOINTS = ("revolute", "continuous", "prismatic", "fixed", BALL)
 _GEOMETRIES = ("box", "sphere", "cylinder", "capsule", "mesh", "plane")
 _SCOPE = "::"
@@ -72,6 +74,27 @@ def sdf_to_urdf(root: ElementTree.Element) -> ElementTree.Element:
     except ValueError as error:
         raise ModelError(f"the SDF has a number that is none: {error}") from error
     return reader.robot
+
+
+def models_apart(robot: ElementTree.Element) -> tuple[dict[str, str], set[frozenset[str]]]:
+    """Return which links of several models do not touch each other.
+
+    Args:
+        robot: Root element of a URDF that has been made of a SDF.
+
+    Returns:
+        Link -> its model, and pairs of links: those of one model unless it collides with itself,
+        and those that a joint connects. Both are empty if there is one model, or no SDF.
+    """
+    links = [link for link in robot.findall("link") if OWNER in link.attrib]
+    owners = {link.get("name", ""): link.get(OWNER, "") for link in links}
+    passing = [link.get("name", "") for link in links if link.get(TOUCHES_OWN) != "true"]
+    apart = {frozenset(p) for p in combinations(passing, 2) if owners[p[0]] == owners[p[1]]}
+    for joint in robot.findall("joint"):
+        parent = joint.find("parent")
+        if CARRIED in joint.attrib and parent is not None:
+            apart.add(frozenset((parent.get("link", ""), joint.get(CARRIED, ""))))
+    return owners, apart
 
 
 def has_old_axes(root: ElementTree.Element) -> bool:
@@ -129,7 +152,8 @@ class _Reader:
     def read(self) -> None:
         """Read links, then joints, then what floats."""
         for name, element in self.elements.items():
-            if element.tag == "model" and _says(element, "self_collide"):
+            own = element.tag == "model" and _says(element, "self_collide")
+            if own and not self.several:
                 warnings.warn(
                     f"model '{name}' collides with itself: ask for it, World.collide_with_itself",
                     ModelWarning,
@@ -251,7 +275,9 @@ class _Reader:
         own = self._name(name)
         link = ElementTree.SubElement(self.robot, "link", name=own)
         if self.several:
-            link.set(OWNER, name.partition(_SCOPE)[0])
+            owner = name.partition(_SCOPE)[0]
+            link.set(OWNER, owner)
+            link.set(TOUCHES_OWN, str(_says(self.elements[owner], "self_collide")).lower())
         if not _says(source, "gravity", "true"):
             raise ModelError(f"link '{own}' has no gravity (valid: World.add's weightless)")
         if _says(source, "kinematic"):

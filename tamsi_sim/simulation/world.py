@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ from contact_core.base.errors import ConfigError, ModelError, ModelWarning, choi
 from contact_core.model.elements import parse
 from contact_core.model.mjcf.model import read_mjcf
 from contact_core.model.model_file import MJCF, self_contained
-from contact_core.model.sdf import CARRIED, GRAVITY, OWNER
+from contact_core.model.sdf import GRAVITY, models_apart
 from contact_core.model.srdf import Srdf
 from contact_core.multibody.collision.collision_element import HALF_SPACE
 from contact_core.robot.description import placement, read_urdf
@@ -181,17 +180,9 @@ class World:
                 a, b = ((name, body) for body in held.bodies)
                 self._closures[f"{name}/{key}"] = Closure(a, b, *held.frames, held.weld)
             self._roots[name] = model.roots
-        owners = {link.get("name", ""): link.get(OWNER, "") for link in root.findall("link")}
-        if any(owners.values()):
-            # The models of a SDF touch each other, their links only other models.
-            self._roots[name] = owners
-            pairs = (pair for pair in combinations(owners, 2) if owners[pair[0]] == owners[pair[1]])
-            carried = (
-                (parent.get("link", ""), joint.get(CARRIED, ""))
-                for joint in root.findall("joint")
-                for parent in joint.findall("parent")
-            )
-            self._apart[name] = {frozenset(pair) for pair in (*pairs, *carried)}
+        owners, apart = models_apart(root)
+        if owners:
+            self._roots[name], self._apart[name] = owners, apart
         if len(gravity) and not (weightless or np.allclose(gravity, self._gravity)):
             warnings.warn(
                 f"{name}: its gravity is {gravity.tolist()} m/s^2, the world's is "

@@ -506,6 +506,19 @@ def test_models_of_a_sdf_touch_each_other_and_not_themselves():
     }  # fmt: skip
 
 
+def test_a_model_among_several_touches_itself_if_it_says_so():
+    text = cubes(0.1, 0.3).replace(
+        '<model name="m1">', '<model name="m1"><self_collide>true</self_collide>'
+    )
+    joint = """<joint name="j" type="prismatic"><parent>a</parent><child>b</child>
+      <axis><xyz>1 0 0</xyz></axis></joint></model></world>"""
+    apart = text.replace("0.1 0 0 0 0 0", "0.5 0 0 0 0 0")
+    for content, touching in ((apart, True), (apart.replace("</model></world>", joint), False)):
+        built = World().add("cubes", content).build().built
+        pairs = {frozenset(built.shapes[shape].body for shape in pair) for pair in built.pairs}
+        assert (frozenset(("m1::a", "m1::b")) in pairs) == touching
+
+
 def test_what_stands_on_another_model_at_the_start_stays_there():
     text = cubes(0.1, 0.3).replace('<model name="m0">', '<model name="m0"><static>true</static>')
     engine = World().add("cubes", text).build()
