@@ -50,7 +50,7 @@ def read_extensions(robot: ElementTree.Element, where: str) -> bool:
     _name_zero_limits(robot, where)
     completed = _complete_inertials(robot, where)
     rotors = _read_rotors(robot, where)
-    capsules = [geometry for geometry in robot.iter("drake:capsule")]
+    capsules = list(robot.iter("drake:capsule"))
     for capsule in capsules:
         capsule.tag = "capsule"
         robot.set("version", CAPSULE_VERSION)
