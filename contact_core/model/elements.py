@@ -101,14 +101,15 @@ def check_elements(
         root: Its root element.
         where: What it is, for errors and warnings.
         table: Element, or PARENT/ELEMENT, -> what may be within, see above.
-        reasons: Element or @attribute -> what to do about it; ``#`` for all of that mark.
+        reasons: Element, PARENT/ELEMENT or @attribute -> what to do about it; ``#`` for all of that
+            mark.
 
     Raises:
         ModelError: If it has something without which the motion would be another one.
     """
     notes: dict[str, dict[str, list[str]]] = {}
     for name, mark, element in _left_out(root, root.tag, table):
-        reason = reasons.get(name.split("/")[-1], "")
+        reason = reasons.get(name, reasons.get(name.split("/")[-1], ""))
         spot = place(element, where)
         if mark in ("!", _AGAIN):
             remedy = reason or "cannot be simulated"

@@ -22,6 +22,7 @@ REASONS = {
     **dict.fromkeys(("@margin", "@gap", "@priority"), _LAW),
     "drake:linear_bushing_rpy": _CLOSE,
     "drake:ball_constraint": _CLOSE,
+    "gazebo/joint": "not read: what it closes stays open (World.connect and World.weld close it)",
     "drake:linear_spring_damper": "a spring between two links cannot be simulated",
     "drake:tendon_constraint": "a tendon cannot be simulated",
     "drake:ellipsoid": "an ellipsoid (valid: sphere, box, cylinder, capsule, mesh)",

@@ -122,6 +122,10 @@ def warned(text, tmp_path):
             "</body></worldbody></mujoco>",
             ["it: geom/@margin (line 2): parameters of another law of contact, not read"],
         ),
+        (
+            '<robot name="r"><gazebo><joint name="loop"/></gazebo></robot>',
+            ["it: gazebo/joint (line 1): not read: what it closes stays open"],
+        ),
         ("<mujoco><worldbody pos='1 0 0'/></mujoco>", ["it: worldbody/@pos (line 1): unknown"]),
     ],
 )
