@@ -9,6 +9,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import pinocchio as pin
 
 from contact_core.base.errors import ModelError
 from contact_core.base.kernel import inner_kernel, kernel
@@ -50,7 +51,7 @@ def chain_of(robot: Robot) -> np.ndarray:
         raise ModelError(f"joint '{robot.joint_names[-1]}' does not move tool '{robot.tool_link}'")
     robot.update(np.zeros(robot.n))
     axes = np.einsum("kji,kj->ki", robot.joint_rotations, robot.joint_axes)
-    tool = robot.model.frames[robot.model.getFrameId(robot.tool_link)].placement
+    tool = robot.model.frames[robot.model.getFrameId(robot.tool_link, pin.FrameType.BODY)].placement
     placements = [*list(robot.model.jointPlacements)[1 : robot.n + 1], tool]
     return np.array(
         [

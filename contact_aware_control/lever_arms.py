@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pinocchio as pin
 
 from contact_aware_control.chain import chain_of, forward_kinematics
 from contact_core.base.kernel import kernel
@@ -73,10 +74,10 @@ def _geometry(robot: Robot, held_reach: float) -> tuple[np.ndarray, np.ndarray]:
         moves it, centre in that joint's frame, radius [m].
     """
     model = robot.model
-    tool = model.frames[model.getFrameId(robot.tool_link)]
+    tool = model.frames[model.getFrameId(robot.tool_link, pin.FrameType.BODY)]
     spheres = [(tool.parentJoint - 1, *tool.placement.translation, held_reach)]
     for shape in robot.collision_shapes:
-        frame = model.frames[model.getFrameId(shape.body)]
+        frame = model.frames[model.getFrameId(shape.body, pin.FrameType.BODY)]
         center = (frame.placement * shape.placement).translation
         spheres.append((frame.parentJoint - 1, *center, shape.shape.bounding_radius))
     return chain_of(robot), np.array([sphere for sphere in spheres if sphere[0] >= 0])

@@ -95,7 +95,7 @@ class JointTracking(TrackingTask):
         self._period = period
         self._identity = np.eye(robot.n)
         self._data = robot.model.createData()
-        self._tool = robot.model.getFrameId(robot.tool_link)
+        self._tool = robot.model.getFrameId(robot.tool_link, pin.FrameType.BODY)
         self._return_steps = period * np.array([tracking.return_rate, np.inf])
         self._fastest = np.full(2, np.inf)
         if (
@@ -201,7 +201,7 @@ class PoseTracking(TrackingTask):
             )
         self._weights = np.repeat([tracking.position_weight, tracking.rotation_weight], 3)
         self._data = robot.model.createData()
-        self._tool = robot.model.getFrameId(robot.tool_link)
+        self._tool = robot.model.getFrameId(robot.tool_link, pin.FrameType.BODY)
         self._known: tuple[tuple[float, float], _Motion] | None = None
 
     def objective(

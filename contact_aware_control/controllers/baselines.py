@@ -128,7 +128,7 @@ class ImpedanceController(Controller):
         self._posture_stiffness = own.posture
         self._damping = JointDamping(robot, config)
         self._data = robot.model.createData()
-        self._tool = robot.model.getFrameId(robot.tool_link)
+        self._tool = robot.model.getFrameId(robot.tool_link, pin.FrameType.BODY)
 
     def step(
         self, state: ControllerState, inputs: ControllerInput

@@ -275,7 +275,7 @@ def _geometry(robot: Robot) -> pin.GeometryModel:
     """Return the collision shapes in the order of ``robot.collision_shapes``."""
     geometry = pin.GeometryModel()
     for shape in robot.collision_shapes:
-        frame = robot.model.getFrameId(shape.body)
+        frame = robot.model.getFrameId(shape.body, pin.FrameType.BODY)
         link = robot.model.frames[frame]
         geometry.addGeometryObject(
             pin.GeometryObject(
@@ -294,7 +294,7 @@ def _reach(robot: Robot) -> np.ndarray:
     model = robot.model
     reach = np.zeros(robot.n)
     for shape in robot.collision_shapes:
-        link = model.frames[model.getFrameId(shape.body)]
+        link = model.frames[model.getFrameId(shape.body, pin.FrameType.BODY)]
         center = (link.placement * shape.placement).translation
         farthest = float(np.linalg.norm(center)) + shape.shape.bounding_radius
         reach = np.maximum(reach, reach_of(robot, link.parentJoint, farthest))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pinocchio as pin
 
 from contact_aware_control.chain import chain_of, place
 from contact_aware_control.config import ControllerConfig
@@ -50,7 +51,7 @@ class GoalChecker:
         self._workspace = WorkspaceLimits(config.workspace)
         self._self_collision = SelfCollision(robot, config.self_collision)
         self._chain = chain_of(robot)
-        tool = robot.model.frames[robot.model.getFrameId(robot.tool_link)]
+        tool = robot.model.frames[robot.model.getFrameId(robot.tool_link, pin.FrameType.BODY)]
         distance = float(np.linalg.norm(tool.placement.translation))
         reach = reach_of(robot, tool.parentJoint, distance)
         self._reach = np.maximum(self._self_collision.reach, reach)

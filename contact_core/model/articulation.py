@@ -15,18 +15,22 @@ import numpy as np
 import pinocchio as pin
 
 from contact_core.base.errors import ModelError, ModelWarning, choices
+from contact_core.model.elements import parse
+from contact_core.model.extensions import ARMATURE, SPRING
 from contact_core.model.mjcf.model import MjcfModel, read_mjcf
-from contact_core.model.model_file import MJCF, parse
+from contact_core.model.model_file import MJCF
 from contact_core.model.moving_body import Articulation, JointLaw, Mimic, MovingBody
 from contact_core.model.sdf import BALL as BALL_IN_URDF
+from contact_core.model.urdf import lock_joints, read_tree
 from contact_core.multibody.rigid_body.joints import BALL, FREE, PRISMATIC, REVOLUTE, joint_type
 
 UNLIMITED = 1e300  # Pinocchio's and URDF's ways to say that there is no limit are larger.
 # Principal inertias are read from rounded numbers: a thin plate's largest is the others' sum.
 ROUNDING = 1e-2
-TINY = 1e-15  # what rounding leaves of an inertia that is zero [kg m^2 or kg]
+TINY = 1e-14  # what rounding leaves of what is zero, as a share of what it is made of
 UNMOVED = 1e12  # of what no force moves: it adds to a body's mass and inertia [kg and kg m^2]
 PLANAR = "JointModelPlanar"
+_WITH_AXIS = ("revolute", "continuous", "prismatic", "planar")
 _MIMIC_DEFAULTS = {"multiplier": 1.0, "offset": 0.0}
 _UPRIGHT = (0.0, 0.0, 0.0, 1.0)  # a quaternion (x, y, z, w)
 
@@ -72,12 +76,21 @@ def read_articulation(
         actuators = {name: actuator for name, actuator in felt.items() if actuator.joint in own}
         return replace(articulation, bodies=bodies, keyframes=mjcf.keyframes, actuators=actuators)
     base = [pin.JointModelFreeFlyer()] if free else []
-    try:
-        model = pin.buildModelFromXML(text, *base)
-    except (ValueError, RuntimeError) as error:
-        raise ModelError(f"cannot read the URDF: {error}") from error
+    model = read_tree(text, *base)
     elements = {joint.get("name", ""): joint for joint in root.findall("joint")}
+    _check_axes(elements)
     return _from_tree(model, _mimics(elements, model), elements, free and kinematic, repair)
+
+
+def _check_axes(elements: Mapping[str, ElementTree.Element]) -> None:
+    """Check that joints of a URDF that have an axis move along or about one."""
+    for name, joint in elements.items():
+        axis = joint.find("axis")
+        if axis is not None and joint.get("type") in _WITH_AXIS:
+            text = axis.get("xyz", "1 0 0")
+            length = float(np.linalg.norm(np.array(text.split(), dtype=float)))
+            if not TINY < length < np.inf:
+                raise ModelError(f"joint '{name}' has the axis '{text}' (valid: a direction)")
 
 
 def _sprung(body: MovingBody, mjcf: MjcfModel) -> MovingBody:
@@ -131,6 +144,8 @@ def _body(
     name, source = str(model.names[joint]), model.joints[joint]
     kind, axis = joint_type(name, source)
     law = JointLaw(model.armature[source.idx_v]) if kind == FREE else _law(model, source)
+    if name in elements and kind in (REVOLUTE, PRISMATIC):
+        law = _with_extensions(law, elements[name])
     damping = elements[name].get(BALL_IN_URDF) if name in elements else None
     if kind == FREE and damping is not None:
         # URDF has no ball joints, so that one of a SDF is written as a floating one.
@@ -148,6 +163,16 @@ def _body(
         mimic=mimics.get(name),
         start=_UPRIGHT if kind == BALL else (0.0,),
     )
+
+
+def _with_extensions(law: JointLaw, joint: ElementTree.Element) -> JointLaw:
+    """Add what Pinocchio does not read: the rotor and the spring of a URDF's joint."""
+    dynamics = joint.find("dynamics")
+    stiffness, rest = (
+        float(dynamics.get(key, "0")) if dynamics is not None else 0.0 for key in SPRING
+    )
+    armature = law.armature + float(joint.get(ARMATURE, "0"))
+    return replace(law, armature=armature, stiffness=stiffness, rest=rest)
 
 
 def _law(model: pin.Model, source: pin.JointModel) -> JointLaw:
@@ -269,7 +294,7 @@ def _repaired(model: pin.Model, mimics: Mapping[str, Mimic]) -> pin.Model:
     if changes:
         warnings.warn("; ".join(changes), ModelWarning, stacklevel=3)
     locked = [model.getJointId(name) for name in sorted(held)]
-    return pin.buildReducedModel(model, locked, pin.neutral(model)) if locked else model
+    return lock_joints(model, locked, pin.neutral(model)) if locked else model
 
 
 def _check_inertia(model: pin.Model, joint: int) -> None:
@@ -287,9 +312,10 @@ def _wrong_inertia(model: pin.Model, joint: int) -> str:
     finite = np.isfinite(inertia.inertia).all() and np.isfinite(inertia.lever).all()
     least, middle, most = np.linalg.eigvalsh(inertia.inertia) if finite else np.full(3, np.nan)
     moments = f"{where} has principal inertias [{least:.3g} {middle:.3g} {most:.3g}] kg m^2"
-    if not least >= -ROUNDING * most - TINY:
+    rounding = TINY * inertia.mass  # of lengths of a metre
+    if not least >= -ROUNDING * most - rounding:
         return f"{moments}; all must be > 0"
-    if most > (1.0 + ROUNDING) * (least + middle) + TINY:
+    if most > (1.0 + ROUNDING) * (least + middle) + rounding:
         return f"{moments}; none can be greater than the sum of the others"
     return ""
 
@@ -312,7 +338,8 @@ def _check_mass_matrix(model: pin.Model, mimics: Mapping[str, Mimic]) -> None:
 
 def _idle_joints(model: pin.Model, mimics: Mapping[str, Mimic]) -> list[int]:
     """Joints that, with those that follow them, move nothing with inertia."""
-    matrix = pin.crba(model, model.createData(), pin.neutral(model))
+    data = model.createData()
+    matrix = pin.crba(model, data, pin.neutral(model))
     matrix = np.triu(matrix) + np.triu(matrix, 1).T + np.diag(model.armature)
     follow = np.eye(model.nv)
     for name, mimic in mimics.items():
@@ -323,7 +350,9 @@ def _idle_joints(model: pin.Model, mimics: Mapping[str, Mimic]) -> list[int]:
     for joint in range(1, model.njoints):
         source = model.joints[joint]
         dofs = slice(source.idx_v, source.idx_v + source.nv)
-        moves = np.linalg.eigvalsh(matrix[dofs, dofs])[0] > TINY
+        carried = data.Ycrb[joint]
+        whole = carried.mass * (carried.lever @ carried.lever) + np.trace(carried.inertia)
+        moves = np.linalg.eigvalsh(matrix[dofs, dofs])[0] > TINY * whole
         if str(model.names[joint]) not in mimics and not moves:
             idle.append(joint)
     return idle

@@ -12,51 +12,26 @@ import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from pathlib import Path
-from xml.parsers.expat import errors as expat
 
-from contact_core.base.errors import ModelError, choices
-from contact_core.model.sdf import SDF, sdf_to_urdf
+from contact_core.base.errors import ModelError
+from contact_core.model.elements import check_elements, parse, place
+from contact_core.model.extensions import read_extensions
+from contact_core.model.sdf import SDF, has_old_axes, sdf_to_urdf
+from contact_core.model.vocabulary import REASONS, TABLES
 
 # Schemes of a mesh's file name whose first part is the name of a package or model.
-PACKAGE = re.compile(r"(?:package|model)://+([^/]+)/+(.+)")
+PACKAGE = re.compile(r"(?:package|model)://+([^/]+)(?:/+(.+))?/*")
 FILE = "file://"
-_PREFIX = re.compile(r"[<\s]([A-Za-z_][\w.-]*):[A-Za-z_]")
-_STRUCTURE = {"link", "joint"}
+_SUBSTITUTION = re.compile(r"\$[({]")
 MJCF = "mujoco"  # its root element
 _INCLUDED = "mujocoinclude"  # that of a part of one
-
-
-def parse(text: str, where: str) -> ElementTree.Element:
-    """Parse XML; prefixes of extensions such as ``drake:`` need not be declared.
-
-    Args:
-        text: The text.
-        where: What it is, for the error.
-
-    Returns:
-        Its root element.
-
-    Raises:
-        ModelError: If it is not well-formed.
-    """
-    try:
-        return ElementTree.fromstring(text)
-    except ElementTree.ParseError as error:
-        if error.code != expat.codes[expat.XML_ERROR_UNBOUND_PREFIX]:
-            raise ModelError(f"{where} is not valid XML: {error}") from error
-    known = {"xml", "xmlns", *re.findall(r"xmlns:([\w.-]+)", text)}
-    names = sorted(set(_PREFIX.findall(text)) - known)
-    declared = " ".join(f'xmlns:{name}="{name}"' for name in names)
-    try:
-        return ElementTree.fromstring(re.sub(r"<robot\b", f"<robot {declared}", text, count=1))
-    except ElementTree.ParseError as error:
-        raise ModelError(f"{where} is not valid XML: {error}") from error
 
 
 def self_contained(text: str, where: str, folder: Path, roots: Sequence[Path] = ()) -> str:
     """Return the text of a model with absolute paths to its meshes.
 
-    A URDF loses foreign elements, a MJCF gets those that it includes, a SDF becomes a URDF.
+    A URDF loses foreign elements, a MJCF gets those that it includes, a SDF becomes a URDF. What is
+    not read is a warning with its line.
 
     Args:
         text: The URDF, MJCF or SDF.
@@ -69,16 +44,23 @@ def self_contained(text: str, where: str, folder: Path, roots: Sequence[Path] = 
         their names.
 
     Raises:
-        ModelError: If it is not well-formed XML, an extension of another program adds links or
-            joints, an included file is missing, or a SDF has what we cannot simulate.
+        ModelError: If it is not well-formed XML, is a xacro file, an extension of another program
+            adds links or joints, an included file is missing, or it has what we cannot simulate.
     """
     robot = parse(text, where)
+    _check_expanded(robot, where)
     if robot.tag in (MJCF, _INCLUDED):
         return _one_mjcf(robot, where, folder, roots)
     if robot.tag == SDF:
-        robot, changed = sdf_to_urdf(robot), True
+        _include_models(robot, where, folder, roots, ())
+    check_elements(robot, where, TABLES.get(robot.tag, {}), REASONS)
+    if robot.tag == SDF:
+        try:
+            robot, changed = sdf_to_urdf(robot), True
+        except ModelError as error:
+            raise ModelError(f"{where}: {error}") from error
     else:
-        changed = _drop_foreign(robot, where)
+        changed = read_extensions(robot, where)
     for mesh in robot.iter("mesh"):
         name = mesh.get("filename", "")
         found = find_mesh(name, folder, roots)
@@ -99,15 +81,18 @@ def find_mesh(name: str, folder: Path, roots: Sequence[Path] = ()) -> Path | Non
     Returns:
         The absolute path; None if there is no such file.
     """
+    return next((path.resolve() for path in _found(name, folder, roots) if path.is_file()), None)
+
+
+def _found(name: str, folder: Path, roots: Sequence[Path]) -> list[Path]:
+    """Where a file or folder may be, see :func:`find_mesh`."""
     match = PACKAGE.fullmatch(name)
     if match:
         package, rest = match.groups()
-        candidates = [place / rest for place in _places_of(package, folder, roots)]
-    else:
-        path = Path(name.removeprefix(FILE))
-        # Joining an absolute path to a folder leaves it as it is.
-        candidates = [place / path for place in (*roots, folder)]
-    return next((path.resolve() for path in candidates if path.is_file()), None)
+        return [place / (rest or "") for place in _places_of(package, folder, roots)]
+    path = Path(name.removeprefix(FILE))
+    # Joining an absolute path to a folder leaves it as it is.
+    return [place / path for place in (*roots, folder)]
 
 
 def _places_of(package: str, folder: Path, roots: Sequence[Path]) -> list[Path]:
@@ -131,6 +116,7 @@ def _one_mjcf(root: ElementTree.Element, where: str, folder: Path, roots: Sequen
     if root.tag == _INCLUDED:
         raise ModelError(f"{where} is a part of a MJCF (valid: the file that includes it)")
     _include(root, where, [*roots, folder], ())
+    check_elements(root, where, TABLES[MJCF], REASONS)
     settings = {k: v for e in root.findall("compiler") for k, v in e.attrib.items()}
     below = settings.get("meshdir", settings.get("assetdir", ""))
     for mesh in root.findall("asset/mesh"):
@@ -166,23 +152,86 @@ def _include(
         if path in within:
             raise ModelError(f"{where}: '{name}' includes itself")
         part = parse(path.read_text(), str(path))
+        _check_expanded(part, str(path))
         _include(part, where, folders, (*within, path))
         children += list(part)
     element[:] = children
 
 
-def _drop_foreign(robot: ElementTree.Element, where: str) -> bool:
-    """Remove elements of other programs, which have a namespace of their own."""
-    found = False
-    for element in list(robot.iter()):
-        for child in list(element):
-            if child.tag.startswith("{"):
-                name = child.tag.partition("}")[2]
-                if element is robot and name in _STRUCTURE:
-                    raise ModelError(
-                        f"{where}: {name} '{child.get('name')}' belongs to an extension of URDF "
-                        f"({choices(sorted(_STRUCTURE))} without a prefix)"
-                    )
-                element.remove(child)
-                found = True
-    return found
+def _include_models(
+    element: ElementTree.Element,
+    where: str,
+    folder: Path,
+    roots: Sequence[Path],
+    within: tuple[Path, ...],
+) -> None:
+    """Put models of other files in the place of a SDF's includes."""
+    for number, child in enumerate(element):
+        if child.tag != "include":
+            _include_models(child, where, folder, roots, within)
+            continue
+        uri, spot = (child.findtext("uri") or "").strip(), place(child, where)
+        path = _file_of_model(uri, folder, roots)
+        if path is None:
+            raise ModelError(f"{where}: include '{uri}' ({spot}): cannot find it")
+        if path in within or child.get("merge") == "true":
+            wrong = "includes itself" if path in within else "is merged (valid: a model of its own)"
+            raise ModelError(f"{where}: include '{uri}' ({spot}) {wrong}")
+        check_elements(child, where, TABLES[SDF], REASONS)
+        part = parse(path.read_text(), str(path))
+        _check_expanded(part, str(path))
+        model = part.find("model")
+        if part.tag != SDF or model is None:
+            raise ModelError(f"{where}: include '{uri}' ({spot}): {path} has no model of a SDF")
+        _include_models(part, str(path), path.parent, roots, (*within, path))
+        for mesh in model.iter("uri"):
+            mesh.text = str(find_mesh((mesh.text or "").strip(), path.parent, roots) or mesh.text)
+        if has_old_axes(part):
+            for axis in model.iter("axis"):
+                ElementTree.SubElement(axis, "use_parent_model_frame").text = "1"
+        _override(model, child)
+        element[number] = model
+
+
+def _file_of_model(uri: str, folder: Path, roots: Sequence[Path]) -> Path | None:
+    """The SDF that a model's address means: itself, or the one that its folder's list names."""
+    for path in _found(uri, folder, roots):
+        if path.is_file():
+            return path.resolve()
+        listing = path / "model.config"
+        if listing.is_file():
+            files = [e.text or "" for e in parse(listing.read_text(), str(listing)).iter("sdf")]
+            path = path / (files[-1].strip() if files else "model.sdf")
+            if path.is_file():
+                return path.resolve()
+    return None
+
+
+def _override(model: ElementTree.Element, include: ElementTree.Element) -> None:
+    """Say of a model what its include says: its name, where it is, whether it is static."""
+    name, frame = include.findtext("name"), include.findtext("placement_frame")
+    model.attrib |= {"name": name.strip()} if name else {}
+    model.attrib |= {"placement_frame": frame.strip()} if frame else {}
+    for tag in ("pose", "static"):
+        given = include.find(tag)
+        if given is not None:
+            for old in model.findall(tag):
+                model.remove(old)
+            model.append(given)
+
+
+def _check_expanded(root: ElementTree.Element, where: str) -> None:
+    """Refuse a file that is written for xacro: without its macros it would be another model."""
+    spaces = {key.partition(":")[2] for key, uri in root.attrib.items() if "xacro" in uri}
+    for element in root.iter():
+        prefix, colon, _ = element.tag.partition(":")
+        named = element.tag if colon and prefix in {"xacro", *spaces} else ""
+        for key, value in element.attrib.items():
+            if _SUBSTITUTION.search(value):
+                named = named or f"{element.tag} {key}='{value}'"
+        if named:
+            raise ModelError(
+                f"{where}: {named} ({place(element, where)}) is written for xacro, which is not "
+                "expanded here (valid: a URDF, made by `xacro FILE > robot.urdf` of ROS, or by "
+                "`xacrodoc FILE -o robot.urdf` after `pip install xacrodoc`)"
+            )

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pinocchio as pin
 
-from contact_core.base.errors import ModelError, choices
+from contact_core.base.errors import ModelError, ModelWarning, choices
 from contact_core.model.actuator import Actuator
 from contact_core.multibody.rigid_body.joints import BALL, FREE, columns_of
 
 _EDGE = 1e-9  # how far beyond a limit a position may be by rounding [rad or m]
+# Files round starts: so far beyond a limit one counts as at it, as a share of the range, and at
+# most so many rad or m.
+_SLIGHT, _MAX_SLIGHT = 0.01, 0.01
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,7 @@ class MovingBody:
         mimic: The joint it follows, and how; None if it follows none.
         start: Where it starts if nothing else is said: its coordinate [rad or m], of a ball joint
             a quaternion (x, y, z, w).
+        speed: How fast it starts then, see :meth:`Articulation.velocity`; empty if it is at rest.
     """
 
     joint: str
@@ -83,6 +88,24 @@ class MovingBody:
     law: JointLaw
     mimic: Mimic | None = None
     start: tuple[float, ...] = (0.0,)
+    speed: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class ModelKeyframe:
+    """Where the joints of a MJCF are, and how fast.
+
+    Attributes:
+        positions: Joint -> its coordinates; of a ball joint (qw, qx, qy, qz), of a floating one
+            (x, y, z, qw, qx, qy, qz).
+        velocities: Joint -> its velocity; of a ball joint in its own axes, of a floating one
+            the linear one in axes of the file and the angular one in its own.
+        unread: What else it says, of which nothing follows here.
+    """
+
+    positions: Mapping[str, np.ndarray]
+    velocities: Mapping[str, np.ndarray]
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -92,32 +115,39 @@ class Articulation:
     Attributes:
         bodies: Parents first.
         links: Link -> its body, -1 for the root, and its pose in that body.
-        keyframes: Name -> joint -> its coordinates; of a ball joint (qw, qx, qy, qz), of a
-            floating one (x, y, z, qw, qx, qy, qz).
+        keyframes: Keyframes by name.
         actuators: Name -> actuator of a joint that follows no other; of those that do, as it is
             felt by the one they follow.
     """
 
     bodies: tuple[MovingBody, ...]
     links: dict[str, tuple[int, pin.SE3]]
-    keyframes: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
+    keyframes: Mapping[str, ModelKeyframe] = field(default_factory=dict)
     actuators: Mapping[str, Actuator] = field(default_factory=dict)
 
-    def at(self, keyframe: str) -> Articulation:
+    def at(self, keyframe: str, turn: np.ndarray | None = None) -> Articulation:
         """Return the same bodies, starting as a keyframe says.
 
         Args:
             keyframe: Its name.
+            turn: (3, 3) orientation of the file in the world; None if it is not turned.
 
         Raises:
             ModelError: If there is no such keyframe, or it is beyond a joint's limits.
         """
         if keyframe not in self.keyframes:
             raise ModelError(f"no keyframe '{keyframe}' ({choices(self.keyframes)})")
-        q = self.keyframes[keyframe]
+        key = self.keyframes[keyframe]
+        if key.unread:
+            warnings.warn(
+                f"keyframe '{keyframe}': {', '.join(key.unread)} not read (Engine.actuators has "
+                "command)",
+                ModelWarning,
+                stacklevel=3,
+            )
+        turn = np.eye(3) if turn is None else turn
         bodies = (
-            _placed(body, q[body.joint]) if body.joint in q and body.mimic is None else body
-            for body in self.bodies
+            body if body.mimic is not None else _placed(body, key, turn) for body in self.bodies
         )
         return replace(self, bodies=tuple(bodies))
 
@@ -136,7 +166,8 @@ class Articulation:
 
         Raises:
             ModelError: If there is no such joint, it follows another one, or its position is
-                not finite or beyond its limits.
+                not finite or beyond its limits; slightly beyond, it starts at the limit, with a
+                warning.
         """
         own = {b.joint: b for b in self.bodies if b.kind != FREE and b.mimic is None}
         for name, value in positions.items():
@@ -156,7 +187,7 @@ class Articulation:
             velocities: Joint -> velocity, see
                 :class:`~contact_core.multibody.rigid_body.arrays.State`: one number
                 [rad/s or m/s], of a ball joint three, of a floating one six; the others
-                start at rest.
+                start at rest, or as a keyframe says.
 
         Returns:
             Joint -> velocity.
@@ -169,7 +200,9 @@ class Articulation:
         for name, value in velocities.items():
             if name not in own:
                 raise ModelError(f"no joint '{name}' to move at {value} ({choices(own)})")
-        velocity = {name: (0.0,) * columns_of(body.kind) for name, body in own.items()}
+        velocity = {
+            name: body.speed or (0.0,) * columns_of(body.kind) for name, body in own.items()
+        }
         return velocity | {
             name: _numbers(value, len(velocity[name]), f"velocity of joint '{name}'")
             for name, value in velocities.items()
@@ -184,11 +217,15 @@ def _start(body: MovingBody, position: float | Sequence[float]) -> tuple[float, 
         return tuple(map(float, pin.Quaternion(turn).coeffs()))
     (value,) = _numbers(position, 1, what)
     lower, upper = body.law.lower, body.law.upper
-    if not lower - _EDGE <= value <= upper + _EDGE:
-        raise ModelError(
-            f"joint '{body.joint}' cannot start at {value:g} (valid: {lower:g} to {upper:g})"
-        )
-    return (value,)
+    beyond = max(lower - value, value - upper)
+    if beyond <= _EDGE:
+        return (value,)
+    where = f"joint '{body.joint}' cannot start at {value:g}"
+    if beyond > min(_SLIGHT * (upper - lower), _MAX_SLIGHT):
+        raise ModelError(f"{where} (valid: {lower:g} to {upper:g})")
+    limit = min(max(value, lower), upper)
+    warnings.warn(f"{where}: it starts at its limit, {limit:g}", ModelWarning, stacklevel=4)
+    return (limit,)
 
 
 def _nearest(body: MovingBody) -> tuple[float, ...]:
@@ -208,13 +245,24 @@ def _numbers(values: float | Sequence[float], count: int, what: str) -> tuple[fl
     return tuple(map(float, found.ravel()))
 
 
-def _placed(body: MovingBody, q: np.ndarray) -> MovingBody:
+def _placed(body: MovingBody, key: ModelKeyframe, turn: np.ndarray) -> MovingBody:
     """Return a body that starts as a keyframe says."""
+    q = key.positions.get(body.joint)
+    v = key.velocities.get(body.joint)
+    # Angular velocities of what turns freely are in its own axes there.
     if body.kind == FREE:
-        return replace(body, placement=pin.SE3(_turn(q[3:]).matrix(), q[:3]))
-    if body.kind == BALL:
-        return replace(body, start=tuple(map(float, _turn(q).coeffs())))
-    return replace(body, start=_start(body, q[0]))
+        if q is not None:
+            body = replace(body, placement=pin.SE3(_turn(q[3:]).matrix(), q[:3]))
+        if v is not None:
+            v = np.concatenate([turn @ v[:3], turn @ body.placement.rotation @ v[3:]])
+    elif body.kind == BALL:
+        if q is not None:
+            body = replace(body, start=tuple(map(float, _turn(q).coeffs())))
+        if v is not None:
+            v = pin.Quaternion(np.array(body.start)).matrix() @ v
+    elif q is not None:
+        body = replace(body, start=_start(body, q[0]))
+    return body if v is None else replace(body, speed=tuple(map(float, v)))
 
 
 def _turn(quaternion: np.ndarray) -> pin.Quaternion:

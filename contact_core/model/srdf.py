@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from contact_core.base.errors import ConfigError, ModelError
-from contact_core.model.model_file import parse
+from contact_core.model.elements import parse
 
 
 @dataclass(frozen=True)

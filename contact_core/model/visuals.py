@@ -9,9 +9,12 @@ import coal
 import pinocchio as pin
 
 from contact_core.base.errors import ModelError, ModelWarning
+from contact_core.model.elements import parse
+from contact_core.model.mesh_file import read_solids
 from contact_core.model.mjcf.geom import Geom
 from contact_core.model.mjcf.model import read_mjcf
-from contact_core.model.model_file import MJCF, parse
+from contact_core.model.model_file import MJCF
+from contact_core.model.urdf import read_tree
 
 
 @dataclass(frozen=True)
@@ -49,13 +52,13 @@ def visuals(text: str) -> list[Visual]:
             warnings.simplefilter("ignore", ModelWarning)  # Given when it is simulated.
             return [_of_geom(geom) for geom in read_mjcf(text, weigh=False).looks]
     try:
-        model = pin.buildModelFromXML(text)
-        geometry = pin.buildGeomFromUrdfString(model, text, pin.GeometryType.VISUAL)
+        model = read_tree(text)
+        solids = read_solids(model, text, pin.GeometryType.VISUAL)
     except (ValueError, RuntimeError) as error:
         reason = " ".join(str(error).split())
         raise ModelError(f"cannot read what it looks like: {reason}") from error
     found = []
-    for item in geometry.geometryObjects:
+    for item in solids:
         link = model.frames[item.parentFrame]
         red, green, blue, _ = (float(value) for value in item.meshColor)
         placement = link.placement.actInv(item.placement)

@@ -25,8 +25,11 @@ from contact_core.base.config import (
 )
 from contact_core.base.errors import ConfigError, ModelError, ModelWarning, choices
 from contact_core.base.files import find_shared
+from contact_core.model.elements import parse
+from contact_core.model.mesh_file import read_solids
 from contact_core.model.mjcf.model import read_mjcf
-from contact_core.model.model_file import MJCF, parse, self_contained
+from contact_core.model.model_file import MJCF, self_contained
+from contact_core.model.urdf import lock_joints, read_tree
 from contact_core.multibody.collision.collision_element import CollisionElement, collision_elements
 from contact_core.multibody.collision.convex_parts import convex_hulls, load_coacd
 from contact_core.multibody.collision.shapes import (
@@ -248,7 +251,7 @@ class RobotDescription:
             raise ConfigError(f"{path.name}: {error}") from error
         parts = [part for part in (getattr(config, name) for name in PARTS) if part.urdf]
         urdf = compose(config.name, parts)
-        model = pin.buildModelFromXML(urdf)
+        model = read_tree(urdf)
         joints = [*config.arm_joints, *filter(None, [config.gripper_joint])]
         for joint in joints:
             if not model.existJointName(joint):
@@ -303,13 +306,13 @@ class RobotDescription:
             A model with nq = nv = n whose joints are in the order of ``arm_joints``, and
             whose frames include every link of the arm and the gripper.
         """
-        model = pin.buildModelFromXML(self.urdf)
+        model = read_tree(self.urdf)
         fingers = [name for name in list(model.names)[1:] if name not in self.arm_joints]
         configuration = pin.neutral(model)
         for name in fingers:
             configuration[model.joints[model.getJointId(name)].idx_q] = gripper_position
         locked = [model.getJointId(name) for name in fingers]
-        return pin.buildReducedModel(model, locked, configuration)
+        return lock_joints(model, locked, configuration)
 
     def shapes(self) -> tuple[PlacedShape, ...]:
         """Return the collision shapes of all links, each placed in the frame of its link."""
@@ -387,22 +390,22 @@ def collision_shapes(
 
 def _urdf_solids(urdf: str) -> Iterator[tuple[coal.CollisionGeometry, PlacedShape]]:
     """What collides in a URDF: Coal's geometry, and all but the shape that it becomes."""
-    try:
-        model = pin.buildModelFromXML(urdf)
-    except (ValueError, RuntimeError) as error:
-        raise ModelError(f"cannot read the URDF: {error}") from error
+    model = read_tree(urdf)
     elements = collision_elements(urdf)
     try:
-        geometry = pin.buildGeomFromUrdfString(model, urdf, pin.GeometryType.COLLISION)
+        solids = read_solids(model, urdf, pin.GeometryType.COLLISION)
     except (ValueError, RuntimeError) as error:
         raise ModelError(_mesh_error(elements, " ".join(str(error).split()))) from error
-    for item in geometry.geometryObjects:
+    for item in solids:
         link = model.frames[item.parentFrame]
         # Pinocchio numbers the collisions of a link: LINK_0, LINK_1, ...
         number = int(item.name.removeprefix(f"{link.name}_"))
-        name = [element.name for element in elements if element.link == link.name][number]
-        placement = link.placement.actInv(item.placement)
-        yield item.geometry, PlacedShape(name, link.name, NO_SHAPE, placement)
+        element = [element for element in elements if element.link == link.name][number]
+        solid, placement = item.geometry, link.placement.actInv(item.placement)
+        if element.endless:
+            placement = placement * pin.SE3(np.eye(3), np.array([0.0, 0.0, solid.halfSide[2]]))
+            solid = coal.Halfspace(0.0, 0.0, 1.0, 0.0)
+        yield solid, PlacedShape(element.name, link.name, NO_SHAPE, placement)
 
 
 def _mjcf_solids(mjcf: str) -> Iterator[tuple[coal.CollisionGeometry, PlacedShape]]:

@@ -63,7 +63,7 @@ class InverseKinematics:
         """
         self._model = robot.model
         self._data = robot.model.createData()
-        self._tool = robot.model.getFrameId(robot.tool_link)
+        self._tool = robot.model.getFrameId(robot.tool_link, pin.FrameType.BODY)
         self._limits = robot.position_limits
         self._tolerances = position_tolerance, rotation_tolerance
         self._damping = damping * np.eye(6)

@@ -13,6 +13,7 @@ import pinocchio as pin
 
 from contact_core.base.errors import ConfigError, ModelError, choices
 from contact_core.base.kernel import kernel
+from contact_core.model.urdf import lock_joints, read_tree
 from contact_core.robot.description import JointsConfig, RobotDescription, collision_shapes
 
 GRAVITY = 9.81
@@ -413,9 +414,9 @@ class Gripper:
         self._configuration[self._index] = min(max(position, low), high)
         pin.framesForwardKinematics(self._model, self._data, self._configuration)
         for link in self.links:
-            frame = arm.frames[arm.getFrameId(link)]
+            frame = arm.frames[arm.getFrameId(link, pin.FrameType.BODY)]
             last = self._model.getJointId(arm.names[frame.parentJoint])
-            here = self._data.oMf[self._model.getFrameId(link)]
+            here = self._data.oMf[self._model.getFrameId(link, pin.FrameType.BODY)]
             frame.placement = self._data.oMi[last].actInv(here)
 
 
@@ -424,7 +425,7 @@ def _add_held_object(model: pin.Model, tool_link: str) -> None:
     names = [frame.name for frame in model.frames]
     if tool_link not in names:
         raise ModelError(f"unknown tool link '{tool_link}' ({choices(names)})")
-    tool = model.getFrameId(tool_link)
+    tool = model.getFrameId(tool_link, pin.FrameType.BODY)
     frame = model.frames[tool]
     model.addFrame(
         pin.Frame(HELD_OBJECT, frame.parentJoint, tool, frame.placement, pin.FrameType.OP_FRAME)
@@ -433,12 +434,12 @@ def _add_held_object(model: pin.Model, tool_link: str) -> None:
 
 def _reduced_model(urdf: str, joint_names: Sequence[str]) -> pin.Model:
     """Parse the URDF and lock every joint that is not the arm's."""
-    full = pin.buildModelFromXML(urdf)
+    full = read_tree(urdf)
     missing = [name for name in joint_names if not full.existJointName(name)]
     if missing:
         raise ModelError(f"unknown arm joint '{missing[0]}' ({choices(full.names[1:])})")
     locked = [i for i in range(1, full.njoints) if full.names[i] not in joint_names]
-    model = pin.buildReducedModel(full, locked, pin.neutral(full))
+    model = lock_joints(full, locked, pin.neutral(full))
     if list(model.names[1:]) != list(joint_names):
         raise ModelError(
             f"arm joints {list(joint_names)} are not in chain order {list(model.names[1:])}"

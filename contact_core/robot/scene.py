@@ -214,7 +214,7 @@ class Scene:
         model = self.robot.arm_model(config.gripper.initial_position)
         data = model.createData()
         pin.framesForwardKinematics(model, data, np.array(config.initial_positions))
-        return data.oMf[model.getFrameId(link)]
+        return data.oMf[model.getFrameId(link, pin.FrameType.BODY)]
 
     def instances(self) -> list[Instance]:
         """Return the robot and the objects as the model builder takes them."""

@@ -52,8 +52,8 @@ class SolverConfig:
     )
     gyroscopic_terms: str = parameter(
         "midpoint",
-        "of free bodies: by the implicit midpoint rule, which keeps a rotation's energy and "
-        "momentum, or explicit, as Drake takes them",
+        "of bodies that turn freely: by the implicit midpoint rule, which keeps a rotation's "
+        "energy and momentum, or explicit, as Drake takes them",
         options=("midpoint", "explicit"),
     )
     max_contacts: int = parameter(

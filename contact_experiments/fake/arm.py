@@ -182,7 +182,7 @@ class FakeArm:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return (n) J^T f of a point of a link, and (3) where the point is."""
         model, data = self._model, self._data
-        frame = model.getFrameId(link)
+        frame = model.getFrameId(link, pin.FrameType.BODY)
         pin.computeJointJacobians(model, data, self.q)
         place = pin.updateFramePlacement(model, data, frame)
         jacobian = pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)

@@ -10,6 +10,7 @@ import pinocchio as pin
 import viser
 
 from contact_core.model.drawing import Canvas, Color, draw_solid, pose_of
+from contact_core.model.mesh_file import read_solids
 
 GHOST_OPACITY = 0.35
 LAMP, LIT = (2.0, -2.0, 3.6), (0.4, 0.0, 0.0)
@@ -66,8 +67,7 @@ class UrdfScene:
             for joint in self._model.names
         ]
         self.solids: dict[str, list[viser.SceneNodeHandle]] = {}
-        geometry = pin.buildGeomFromUrdfString(self._model, urdf, pin.GeometryType.VISUAL)
-        for shape in geometry.geometryObjects:
+        for shape in read_solids(self._model, urdf, pin.GeometryType.VISUAL):
             joint = self._model.names[shape.parentJoint]
             red, green, blue, _ = shape.meshColor
             color = (red, green, blue) if ghost is None else ghost
@@ -106,7 +106,7 @@ class UrdfScene:
 
     def pose(self, link: str) -> pin.SE3:
         """Return where a link is, in the frame of the root."""
-        frame = self._model.frames[self._model.getFrameId(link)]
+        frame = self._model.frames[self._model.getFrameId(link, pin.FrameType.BODY)]
         return self._data.oMi[frame.parentJoint] * frame.placement
 
     def move_joints(self, positions: Mapping[str, float]) -> None:

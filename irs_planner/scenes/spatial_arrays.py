@@ -144,7 +144,7 @@ def build_spatial_arrays(
     meshes = [part.shape.mesh for part in parts if part.shape.mesh is not None]
     robot, objects = scene.model, len(scene.object_names)
     placements = list(robot.jointPlacements)[1:]
-    tool = robot.frames[robot.getFrameId(source.robot.tool_link)].placement
+    tool = robot.frames[robot.getFrameId(source.robot.tool_link, pin.FrameType.BODY)].placement
     joints = [
         joint_type(name, joint)
         for name, joint in zip(list(robot.names)[1:], list(robot.joints)[1:], strict=True)
@@ -193,7 +193,7 @@ def body_shapes(scene: SpatialScene) -> list[BodyShape]:
             pose, body = frame * placed.placement, numbers.get(name, WORLD)
             parts.append(BodyShape(name, placed.body, body, placed.shape, pose, touches=True))
     for placed in source.robot.shapes():
-        link = scene.model.frames[scene.model.getFrameId(placed.body)]
+        link = scene.model.frames[scene.model.getFrameId(placed.body, pin.FrameType.BODY)]
         touches = placed.body in scene.contact_links
         if touches or (scene.config.whole_arm and link.parentJoint > 0):
             body = len(numbers) + link.parentJoint if link.parentJoint > 0 else WORLD

@@ -82,7 +82,7 @@ class SpatialScene:
 
     def body_of(self, link: str) -> int:
         """Return the joint of the model that moves a link, 0 for none."""
-        return int(self.model.frames[self.model.getFrameId(link)].parentJoint)
+        return int(self.model.frames[self.model.getFrameId(link, pin.FrameType.BODY)].parentJoint)
 
     @property
     def object_names(self) -> tuple[str, ...]:

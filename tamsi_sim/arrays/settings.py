@@ -38,8 +38,8 @@ class SchemeSettings(NamedTuple):
         cos_max_angle: Cosine of TALS's theta_max.
         landing: Slip speed [v_s] at which TALS lands when an update would cross zero slip.
         soft_norm: Regularisation of the slip speed's norm [v_s].
-        midpoint: 1 to turn free bodies by the implicit midpoint rule, 0 to take their
-            gyroscopic terms explicitly.
+        midpoint: 1 to turn free bodies, and those on fixed ball joints, by the implicit midpoint
+            rule, 0 to take their gyroscopic terms explicitly.
     """
 
     time_step: float

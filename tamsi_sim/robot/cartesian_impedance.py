@@ -32,7 +32,7 @@ class CartesianImpedance:
             config: The gains.
         """
         self._model, self._data = model, model.createData()
-        self._frame = model.getFrameId(tool)
+        self._frame = model.getFrameId(tool, pin.FrameType.BODY)
         self._armature = np.diag(armature)
         self._stiffness = np.array(config.stiffness)
         self._ratio = config.damping_ratio

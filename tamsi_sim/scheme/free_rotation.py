@@ -1,4 +1,4 @@
-"""Gyroscopic terms of free bodies by the implicit midpoint rule.
+"""Gyroscopic terms of free bodies, and of those on a fixed ball joint, by the midpoint rule.
 
 Explicit ones let a tumbling body gain energy at every step. In the body's own axes Euler's
 equations are I (w1 - w0) / h + w x I w = 0 with w = (w0 + w1) / 2: w1 has the energy of w0, and
@@ -17,11 +17,11 @@ import numpy as np
 
 from contact_core.base.kernel import inlined_kernel, inner_kernel
 from contact_core.multibody.collision.arrays import NORMAL
-from contact_core.multibody.rigid_body.joints import FREE
+from contact_core.multibody.rigid_body.joints import BALL, FREE
 from contact_core.multibody.rigid_body.kinematics import cross
 from tamsi_sim.arrays.simulation import Simulation
 
-FREE_DOFS = 6
+FREE_DOFS, BALL_DOFS = 6, 3
 MAX_ITERATIONS = 20
 ENOUGH = 1e-9
 """Relative size of Newton's last update; the error is its square."""
@@ -34,10 +34,10 @@ Vector = tuple[float, float, float]
 
 @inner_kernel
 def average_rotations(simulation: Simulation) -> None:
-    """Replace the bias of every free body by its mean over a step without contact.
+    """Replace the bias of every body that turns freely by its mean over a step without contact.
 
-    A free body that is slow, that carries others on joints or that no force moves keeps its
-    explicit bias.
+    That is a free body, or one on a ball joint that is fixed. One that is slow, that carries others
+    on joints, that has a rotor or that no force moves keeps its explicit bias.
 
     Args:
         simulation: At the start of a step. Its drift receives the mean velocity, with which a body
@@ -57,6 +57,14 @@ def average_rotations(simulation: Simulation) -> None:
             turns = h * h * _dot(rate, rate) > SLOW * SLOW
             if alone and turns and armature[dof] == 0.0:
                 _average_rotation(simulation, body, dof, h)
+        elif bodies.joint_type[body] == BALL and bodies.parent[body] < 0:
+            dof = bodies.column_dof[bodies.first_column[body]]
+            tree = trees.of_dof[dof]
+            alone = trees.first_dof[tree + 1] - trees.first_dof[tree] == BALL_DOFS
+            rate = (v[dof], v[dof + 1], v[dof + 2])
+            turns = h * h * _dot(rate, rate) > SLOW * SLOW
+            if alone and turns and armature[dof] == 0.0:
+                _average_turn(simulation, body, dof, h)
 
 
 @inlined_kernel
@@ -67,7 +75,8 @@ def _average_rotation(simulation: Simulation, body: int, dof: int, h: float) -> 
     center = inertias.center[body]
     lever = _times(rotation, (center[0], center[1], center[2]))
     start = (v[dof + 3], v[dof + 4], v[dof + 5])
-    mean = _times(rotation, midpoint_rate(inertias.inertia[body], _to_body(rotation, start), h))
+    rate = midpoint_rate(inertias.inertia[body], _to_body(rotation, start), (0.0, 0.0, 0.0), h)
+    mean = _times(rotation, rate)
     # 2 w - w0 are the end velocity's components in the body's axes: they turn with it.
     end = _turn((2 * mean[0] - start[0], 2 * mean[1] - start[1], 2 * mean[2] - start[2]), mean, h)
     end_lever = _turn(lever, mean, h)
@@ -91,13 +100,39 @@ def _average_rotation(simulation: Simulation, body: int, dof: int, h: float) -> 
         drift[dof + 3 + i] = mean[i] - end[i]
 
 
+@inlined_kernel
+def _average_turn(simulation: Simulation, body: int, dof: int, h: float) -> None:
+    """The same about a ball joint, in the axes of its frame; its weight is part of the mean."""
+    inertias, dynamics = simulation.inertias, simulation.dynamics
+    v, drift = simulation.state.v, simulation.drift
+    frame, rotation = simulation.bodies.joint_rotation[body], simulation.kinematics.rotation[body]
+    mass, center, gravity = inertias.mass[body], inertias.center[body], inertias.gravity[body]
+    lever = _to_body(frame, _times(rotation, (center[0], center[1], center[2])))
+    pull = _to_body(frame, (mass * gravity[0], mass * gravity[1], mass * gravity[2]))
+    start = (v[dof], v[dof + 1], v[dof + 2])
+    # In axes that turn with the body, and are the frame's at the start, the weight turns back.
+    back = cross(pull, start)
+    half = (pull[0] + h / 2 * back[0], pull[1] + h / 2 * back[1], pull[2] + h / 2 * back[2])
+    # The mass matrix is the inertia about the joint in these axes.
+    inertia = dynamics.mass_matrix[dof : dof + BALL_DOFS]
+    mean = midpoint_rate(inertia, start, cross(lever, half), h)
+    end = _turn((2 * mean[0] - start[0], 2 * mean[1] - start[1], 2 * mean[2] - start[2]), mean, h)
+    for i in range(BALL_DOFS):
+        bias = 0.0
+        for j in range(BALL_DOFS):
+            bias -= inertia[i, j] * (end[j] - start[j]) / h
+        dynamics.bias[dof + i] = bias
+        drift[dof + i] = mean[i] - end[i]
+
+
 @inner_kernel
-def midpoint_rate(inertia: np.ndarray, start: Vector, h: float) -> Vector:
-    """Solve 2 I (w - w0) + h w x I w = 0 by Newton's method.
+def midpoint_rate(inertia: np.ndarray, start: Vector, torque: Vector, h: float) -> Vector:
+    """Solve 2 I (w - w0) + h w x I w = h t by Newton's method.
 
     Args:
-        inertia: (3, 3) I about the centre of mass, body axes [kg m^2].
+        inertia: (3, 3) I about the centre of mass, or what is fixed, body axes [kg m^2].
         start: w0, the angular velocity at the start of the step, body axes [rad/s].
+        torque: t, body axes in the middle of the step [Nm].
         h: Length of the step [s].
 
     Returns:
@@ -115,9 +150,9 @@ def midpoint_rate(inertia: np.ndarray, start: Vector, h: float) -> Vector:
             _column(inertia, 1, w, (z, 0.0, -x), h),
             _column(inertia, 2, w, (-y, x, 0.0), h),
             (
-                2.0 * residual[0] + h * gyroscopic[0],
-                2.0 * residual[1] + h * gyroscopic[1],
-                2.0 * residual[2] + h * gyroscopic[2],
+                2.0 * residual[0] + h * (gyroscopic[0] - torque[0]),
+                2.0 * residual[1] + h * (gyroscopic[1] - torque[1]),
+                2.0 * residual[2] + h * (gyroscopic[2] - torque[2]),
             ),
         )
         w = (w[0] - update[0], w[1] - update[1], w[2] - update[2])

@@ -16,7 +16,7 @@ from contact_core.model.actuator import Actuator
 from contact_core.model.articulation import read_articulation
 from contact_core.model.moving_body import JointLaw, Mimic, MovingBody
 from contact_core.multibody.collision.manifold import POINTS
-from contact_core.multibody.collision.shapes import PlacedShape
+from contact_core.multibody.collision.shapes import PlacedShape, ShapeKind
 from contact_core.multibody.rigid_body.joints import BALL, FREE, PRISMATIC, REVOLUTE, columns_of
 from contact_core.robot.description import collision_shapes
 from contact_core.robot.scene import Closure, Instance, Link
@@ -186,7 +186,7 @@ class _Builder:
                 instance.urdf, instance.free, instance.repair, instance.kinematic
             )
             if isinstance(instance.positions, str):
-                articulation = articulation.at(instance.positions)
+                articulation = articulation.at(instance.positions, instance.placement.rotation)
                 starts = articulation.start({})
             else:
                 starts = articulation.start(instance.positions)
@@ -334,6 +334,11 @@ class _Builder:
         for placed in shapes:
             body, pose = self.links[instance.name, placed.body]
             placement = pose * placed.placement
+            if body >= 0 and placed.shape.kind == ShapeKind.HALF_SPACE:
+                raise ModelError(
+                    f"{instance.name}: link '{placed.body}': '{placed.name}' is a plane (valid: on "
+                    "what is fixed)"
+                )
             self.rows.geometry["kind"].append(int(placed.shape.kind))
             mesh = placed.shape.mesh
             self.rows.geometry["size"].append(

@@ -10,10 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from contact_core.base.errors import ConfigError, ModelError, ModelWarning, choices, real_number
+from contact_core.model.elements import parse
 from contact_core.model.mjcf.model import read_mjcf
-from contact_core.model.model_file import MJCF, parse, self_contained
-from contact_core.model.sdf import GRAVITY
+from contact_core.model.model_file import MJCF, self_contained
+from contact_core.model.sdf import GRAVITY, models_apart
 from contact_core.model.srdf import Srdf
+from contact_core.multibody.collision.collision_element import HALF_SPACE
 from contact_core.robot.description import placement, read_urdf
 from contact_core.robot.scene import Closure, Instance, Link
 from contact_core.robot.scene_config import SolverConfig
@@ -28,9 +30,9 @@ RUBBER_ON_WOOD = Surface(stiffness=2e4, dissipation=5.0, friction=0.5)
 GROUND = "ground"
 # How far convex parts may be from convex, as a share of their mesh's extent.
 PARTS, FINEST_PARTS, COARSEST_PARTS = 0.02, 0.005, 0.5
-# A half space does not exist in URDF; a box of 100 m is one for all that stands on it.
-_GROUND_URDF = """<robot name="ground"><link name="ground"><collision name="ground">
-  <geometry><box size="100 100 2"/></geometry></collision></link></robot>"""
+# A half space does not exist in URDF, so that it is noted at a box.
+_GROUND_URDF = f"""<robot name="ground"><link name="ground"><collision name="ground">
+  <geometry><box size="100 100 2" {HALF_SPACE}="true"/></geometry></collision></link></robot>"""
 
 
 class World:
@@ -109,8 +111,9 @@ class World:
             linear: Initial velocity of its origin if it is free or kinematic, world axes [m/s].
             angular: Its initial angular velocity then, world axes [rad/s].
             velocities: Joint -> initial velocity [rad/s or m/s]; of a ball joint three numbers in
-                axes that its parent carries [rad/s], of a floating one its linear and angular
-                velocity, six numbers in world axes. The others start at rest.
+                the axes of its frame, which the parent carries and the child has where its
+                quaternion is 1 [rad/s], of a floating one its linear and angular velocity, six
+                numbers in world axes. The others start at rest, or as a keyframe says.
             decompose: Whether its meshes that are not convex collide as convex parts instead of as
                 their convex hulls, or how far a part may be from convex: a share of the mesh's
                 greatest extent, FINEST_PARTS to COARSEST_PARTS, PARTS if True. It needs CoACD.
@@ -162,7 +165,7 @@ class World:
         return self
 
     def _read_rules(self, name: str, text: str, weightless: bool) -> None:
-        """Take from a MJCF which of its bodies may touch; its gravity should be the world's."""
+        """Take from a file which of its bodies may touch; its gravity should be the world's."""
         root = parse(text, name)
         gravity = np.array(root.get(GRAVITY, "").split(), dtype=float)
         if root.tag == MJCF:
@@ -177,6 +180,9 @@ class World:
                 a, b = ((name, body) for body in held.bodies)
                 self._closures[f"{name}/{key}"] = Closure(a, b, *held.frames, held.weld)
             self._roots[name] = model.roots
+        owners, apart = models_apart(root)
+        if owners:
+            self._roots[name], self._apart[name] = owners, apart
         if len(gravity) and not (weightless or np.allclose(gravity, self._gravity)):
             warnings.warn(
                 f"{name}: its gravity is {gravity.tolist()} m/s^2, the world's is "

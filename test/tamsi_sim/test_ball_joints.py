@@ -91,9 +91,12 @@ def test_accelerations_are_those_of_mujoco():
         np.testing.assert_allclose(found, motion.T @ data.qacc, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("count", [1, 3])
-def test_pendulums_keep_their_energy_and_momentum_to_first_order(count):
-    """Gravity exerts no moment about the vertical through the ball that holds them all."""
+@pytest.mark.parametrize(("count", "ratio"), [(1, 4.0), (3, 2.0)])
+def test_pendulums_keep_their_energy_and_momentum(count, ratio):
+    """Gravity exerts no moment about the vertical through the ball that holds them all.
+
+    One alone turns by the midpoint rule, which is of second order; a chain is of first order.
+    """
     spin = {f"ball{n}": (1.0, -0.5, 2.0 - n) for n in range(count)}
     worst = []
     for time_step in (1e-3, 5e-4):
@@ -118,7 +121,7 @@ def test_pendulums_keep_their_energy_and_momentum_to_first_order(count):
         worst.append(np.max(errors, axis=0))
     energy = 0.4 * 9.81 * 0.25 * count
     assert worst[0][0] < 0.01 * energy * count
-    assert worst[0] / worst[1] == pytest.approx([2.0, 2.0], rel=0.15)
+    assert worst[0] / worst[1] == pytest.approx([ratio, ratio], rel=0.15)
 
 
 def test_motion_approaches_that_of_mujoco():

@@ -271,6 +271,49 @@ def test_joints_and_floating_bodies_start_as_a_keyframe_says():
         World().add("balls", text, positions="down").build()
 
 
+TUMBLING = """<mujoco><option gravity="0 0 0"/><worldbody>
+  <body name="a" pos="0 0 1" euler="20 30 40"><freejoint name="f"/><geom type="box" size="1 2 3"/>
+    <body name="b" pos="0 3 0" euler="10 0 50"><joint name="j" type="ball"/><geom size="0.1"
+      pos="1 0 0"/><body name="c" pos="1 0 0"><joint name="k" axis="1 1 0"/><geom size="0.1"
+      pos="0 1 0"/></body></body></body></worldbody>
+  <keyframe><key name="go" qpos="{q}" qvel="{v}"/><key name="still" qvel="{v}"/><key name="rest"/>
+    <key name="held" ctrl=""/></keyframe></mujoco>"""
+TUMBLE = {
+    "q": "0.1 0.2 0.3 0.9 0.1 0.2 0.4 0.7 0.3 0.5 0.2 0.4",
+    "v": "1 2 3 0.4 0.5 0.6 0.7 0.8 0.9 1.1",
+}
+
+
+@pytest.mark.parametrize("key", ["go", "still", "rest"])
+@pytest.mark.parametrize("rpy", [(0.0, 0.0, 0.0), (0.5, -0.3, 0.8)])
+def test_a_keyframe_moves_bodies_as_in_mujoco(key, rpy):
+    mujoco = pytest.importorskip("mujoco")
+    text = TUMBLING.format(**TUMBLE)
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, model.key(key).id)
+    first, second = [], []
+    placed = pin.SE3(pin.rpy.rpyToMatrix(*rpy), np.array([4.0, 5.0, 6.0]))
+    engine = World(gravity=(0, 0, 0)).add("m", text, (4, 5, 6), rpy, positions=key).build(1e-6)
+    for moment in (first, second):
+        mujoco.mj_forward(model, data)
+        for name in "abc":
+            body = data.body(name)
+            expected = placed * pin.SE3(body.xmat.reshape(3, 3), body.xpos)
+            found = engine.observer.pose("m", name)
+            np.testing.assert_allclose(found.homogeneous, expected.homogeneous, atol=1e-9)
+            moment.append(found.translation)
+        model.opt.timestep = 1e-6
+        mujoco.mj_step(model, data)
+        engine.step()
+    assert (np.linalg.norm(np.subtract(second, first)) > 1e-9) == (key != "rest")
+
+
+def test_what_else_a_keyframe_says_is_named():
+    with pytest.warns(ModelWarning, match=r"keyframe 'held': ctrl not read \(Engine.actuators has"):
+        World().add("m", TUMBLING.format(**TUMBLE), positions="held").build()
+
+
 def test_a_body_that_the_file_fixes_may_be_set_free_or_pushed():
     text = '<mujoco><worldbody><body name="b"><geom size="0.1"/></body></worldbody></mujoco>'
     engine = World().add("ball", text, (0.0, 0.0, 1.0), free=True).build()
@@ -311,6 +354,176 @@ def test_more_pairs_may_be_left_out():
     assert len(world.build().built.pairs) == 2
     with pytest.raises(ModelError, match=r"balls: no link 'mid' \(valid: low, high\)"):
         world.collide_with_itself("balls", [("low", "mid")])
+
+
+INERTIAL = """<inertial><pose>0.1 0 0.2 0.3 0 0</pose><mass>2</mass><inertia><ixx>0.1</ixx>
+  <iyy>0.2</iyy><izz>0.15</izz></inertia></inertial>"""
+
+WORKCELL = f"""<sdf version="1.9"><world name="w">
+  <frame name="table"><pose>0 0 0.7 0 0.1 1</pose></frame>
+  <model name="arm"><pose relative_to="table">0.1 0 0 0.2 0 0</pose>
+    <link name="a"><pose>0 0.2 0 0.1 0 0</pose>{INERTIAL}</link>
+    <model name="hand" placement_frame="grip"><pose relative_to="a">0 0 1 0 0.3 0</pose>
+      <link name="a"><pose>0.3 0 0 0 0.2 0</pose>{INERTIAL}</link>
+      <link name="finger"><pose relative_to="grip">0 0.1 0 0 0 0.5</pose>{INERTIAL}</link>
+      <frame name="grip" attached_to="a"><pose>0.1 0.2 0.3 0 0 0.4</pose></frame>
+      <joint name="j" type="prismatic"><parent>grip</parent><child>finger</child>
+        <axis><xyz expressed_in="__model__">1 0 1</xyz></axis></joint></model>
+    <joint name="turn" type="revolute"><pose relative_to="a">0 0 0.5 0 0 0</pose><parent>a</parent>
+      <child>hand::grip</child><axis><xyz expressed_in="hand">0 1 0</xyz></axis></joint></model>
+  <model name="post" canonical_link="b"><pose relative_to="arm::hand::grip">1 0 0 0 0 0</pose>
+    <static>true</static><link name="a">{INERTIAL}</link><link name="b">{INERTIAL}</link></model>
+  <joint name="holds" type="fixed"><parent>arm::hand::finger</parent><child>tool</child></joint>
+  <model name="tool"><pose relative_to="arm::hand::grip">0 0 0.2 0 0 0</pose>
+    <link name="a">{INERTIAL}</link></model>
+  </world></sdf>"""
+
+
+def test_a_workcell_of_several_models_is_that_of_drake():
+    from pydrake.multibody.parsing import Parser
+    from pydrake.multibody.plant import MultibodyPlant
+    from pydrake.multibody.tree import BodyIndex
+
+    plant = MultibodyPlant(0.0)
+    Parser(plant).AddModelsFromString(WORKCELL, "sdf")
+    plant.Finalize()
+    context = plant.CreateDefaultContext()
+    engine = World().add("cell", WORKCELL).build()
+    built, found = engine.built, {}
+    position = plant.GetPositions(context)
+    for index in plant.GetJointIndices():
+        joint = plant.get_joint(index)
+        name = {"turn": "arm::turn", "j": "arm::hand::j"}.get(joint.name())
+        if name is not None:
+            found[name] = joint
+            position[joint.position_start()] = 0.2
+            engine.q[built.arrays.joints.q[built.joints[name]]] = 0.2
+    plant.SetPositions(context, position)
+    engine.evaluate()
+    for index in range(1, plant.num_bodies()):
+        body = plant.get_body(BodyIndex(index))
+        name = f"{plant.GetModelInstanceName(body.model_instance())}::{body.name()}"
+        expected = plant.EvalBodyPoseInWorld(context, body).GetAsMatrix4()
+        pose = engine.observer.pose("cell", name).homogeneous
+        np.testing.assert_allclose(pose, expected, atol=1e-12, err_msg=name)
+    order = [found[name].velocity_start() for name in ("arm::turn", "arm::hand::j")]
+    ours = [built.joints[name] for name in ("arm::turn", "arm::hand::j")]
+    matrix = engine.observer.mass_matrix()[np.ix_(ours, ours)]
+    expected = plant.CalcMassMatrix(context)[np.ix_(order, order)]
+    np.testing.assert_allclose(matrix, expected, atol=1e-12)
+
+
+def write_models(folder):
+    """Write a folder of two models, one of which includes the other, and a world of both."""
+    for name, file, content in (
+        ("leg", "leg.sdf", f'<link name="a"><pose>0.1 0 0 0 0 0.3</pose>{INERTIAL}</link>'
+         f'<frame name="top" attached_to="a"><pose>0 0 0.2 0.4 0 0</pose></frame>'),
+        ("stool", "model.sdf", f"""<link name="seat">{INERTIAL}</link><include><name>left</name>
+          <uri>model://leg/leg.sdf</uri><pose relative_to="seat">0 0.3 0 0 0.2 0</pose></include>
+          <joint name="j" type="revolute"><parent>seat</parent><child>left::top</child>
+          <axis><xyz>0 1 0</xyz><dynamics><spring_stiffness>3</spring_stiffness></dynamics></axis>
+          </joint>"""),
+    ):  # fmt: skip
+        (folder / name).mkdir()
+        (folder / name / "model.config").write_text(
+            f'<model><name>{name}</name><sdf version="1.8">{file}</sdf></model>'
+        )
+        (folder / name / file).write_text(
+            f'<sdf version="1.8"><model name="{name}">{content}</model></sdf>'
+        )
+    (folder / "world.sdf").write_text("""<sdf version="1.8"><world name="w">
+      <frame name="corner"><pose>1 2 0 0 0 1</pose></frame>
+      <include><uri>package://stool/model.sdf</uri>
+        <pose relative_to="corner">0 0 1 0.1 0 0</pose></include>
+      <include><uri>model://leg/leg.sdf</uri><name>post</name><placement_frame>top</placement_frame>
+        <pose>0 0 3 0 0 0</pose><static>true</static></include></world></sdf>""")
+
+
+def test_included_models_are_where_they_are_in_drake(tmp_path):
+    from pydrake.multibody.parsing import Parser
+    from pydrake.multibody.plant import MultibodyPlant
+    from pydrake.multibody.tree import BodyIndex
+
+    write_models(tmp_path)
+    plant = MultibodyPlant(0.0)
+    parser = Parser(plant)
+    for name in ("leg", "stool"):
+        parser.package_map().Add(name, str(tmp_path / name))
+    parser.AddModels(str(tmp_path / "world.sdf"))
+    plant.Finalize()
+    context = plant.CreateDefaultContext()
+    engine = World(gravity=(0, 0, -9.8)).add("w", tmp_path / "world.sdf").build()
+    for index in range(1, plant.num_bodies()):
+        body = plant.get_body(BodyIndex(index))
+        name = f"{plant.GetModelInstanceName(body.model_instance())}::{body.name()}"
+        expected = plant.EvalBodyPoseInWorld(context, body).GetAsMatrix4()
+        found = engine.observer.pose("w", name).homogeneous
+        np.testing.assert_allclose(found, expected, atol=1e-12, err_msg=name)
+    assert engine.built.arrays.joints.stiffness[engine.built.joints["stool::j"]] == 3.0
+    # A folder says in its list which file it means.
+    text = (tmp_path / "world.sdf").read_text().replace("/leg.sdf", "").replace("/model.sdf", "")
+    (tmp_path / "short.sdf").write_text(text)
+    short = World(gravity=(0, 0, -9.8)).add("w", tmp_path / "short.sdf").build()
+    np.testing.assert_allclose(short.q, engine.q)
+    (tmp_path / "leg" / "leg.sdf").write_text("<robot/>")
+    with pytest.raises(ModelError, match=r"include 'model://leg.*' \(line \d\): .* has no model"):
+        World().add("w", tmp_path / "world.sdf")
+
+
+@pytest.mark.parametrize(
+    ("version", "pose"),
+    [("1.6", '<pose frame="b">0 1 0 0 0 0</pose>'), ("1.9", '<pose relative_to="b">0 1 0</pose>')],
+)
+def test_a_pose_of_any_version_is_relative_to_the_frame_it_names(version, pose):
+    pose = pose.replace("0 1 0</pose>", "0 1 0 0 0 0</pose>")
+    text = f"""<sdf version="{version}"><model name="m"><link name="b"><pose>1 0 0 0 0 1.5</pose>
+      {INERTIAL}</link><link name="a">{pose}{INERTIAL}</link></model></sdf>"""
+    engine = World().add("m", text).build()
+    expected = [1.0 - np.sin(1.5), np.cos(1.5), 0.0]
+    np.testing.assert_allclose(engine.observer.pose("m", "a").translation, expected, atol=1e-12)
+
+
+def cubes(*heights):
+    """Return a SDF of cubes of 0.2 m, a model each, and the second one of two."""
+    shape = """<collision name="c"><geometry><box><size>0.2 0.2 0.2</size></box></geometry>
+      </collision>"""
+    cube = '<link name="{}"><pose>{} 0 0 0 0 0</pose>{}</link>'
+    models = "".join(
+        f'<model name="m{k}"><pose>0 0 {z} 0 0 0</pose>{cube.format("a", 0, INERTIAL + shape)}'
+        f"{cube.format('b', 0.1, INERTIAL + shape) if k == 1 else ''}</model>"
+        for k, z in enumerate(heights)
+    )
+    return f'<sdf version="1.9"><world name="w">{models}</world></sdf>'
+
+
+def test_models_of_a_sdf_touch_each_other_and_not_themselves():
+    engine = World().add("cubes", cubes(0.1, 0.3, 5.0)).build()
+    pairs = {frozenset(engine.built.shapes[s].body for s in pair) for pair in engine.built.pairs}
+    assert pairs == {
+        frozenset(pair)
+        for pair in (("m0::a", "m1::a"), ("m0::a", "m1::b"), ("m0::a", "m2::a"),
+                     ("m1::a", "m2::a"), ("m1::b", "m2::a"))
+    }  # fmt: skip
+
+
+def test_a_model_among_several_touches_itself_if_it_says_so():
+    text = cubes(0.1, 0.3).replace(
+        '<model name="m1">', '<model name="m1"><self_collide>true</self_collide>'
+    )
+    joint = """<joint name="j" type="prismatic"><parent>a</parent><child>b</child>
+      <axis><xyz>1 0 0</xyz></axis></joint></model></world>"""
+    apart = text.replace("0.1 0 0 0 0 0", "0.5 0 0 0 0 0")
+    for content, touching in ((apart, True), (apart.replace("</model></world>", joint), False)):
+        built = World().add("cubes", content).build().built
+        pairs = {frozenset(built.shapes[shape].body for shape in pair) for pair in built.pairs}
+        assert (frozenset(("m1::a", "m1::b")) in pairs) == touching
+
+
+def test_what_stands_on_another_model_at_the_start_stays_there():
+    text = cubes(0.1, 0.3).replace('<model name="m0">', '<model name="m0"><static>true</static>')
+    engine = World().add("cubes", text).build()
+    assert engine.step(200) == StepStatus.OK
+    assert engine.observer.pose("cubes", "m1::a").translation[2] == pytest.approx(0.3, abs=5e-3)
 
 
 def drake_sdfs():

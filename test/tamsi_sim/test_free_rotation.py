@@ -10,6 +10,7 @@ from contact_core.robot.scene import Instance
 from contact_core.robot.scene_config import SolverConfig
 from contact_core.robot.surface import Surface
 from tamsi_sim.arrays.status import StepStatus
+from tamsi_sim.simulation.world import World
 
 INERTIA = np.array([1.0e-3, 2.2e-3, 2.9e-3])
 EXPLICIT = SolverConfig(gyroscopic_terms="explicit")
@@ -123,3 +124,58 @@ def test_an_impact_gives_a_spinning_body_no_energy(seed):
         energy = engine.observer.energy().total
         assert energy < before * (1.0 + 1e-6) + 0.5 * 2e-4 * 9.81 * 3.0 * 0.5
         before = min(before, energy)
+
+
+MASS, ARM, ROUND, ALONG = 0.2, 0.05, 6e-4, 2e-4
+"""Of a heavy top: its moments of inertia are those about its tip."""
+
+
+def heavy_top(tilt, spin, time_step, rpy=(0.0, 0.0, 0.0), solver=None):
+    """A top on a ball joint that precesses steadily, and the rate at which it has to."""
+    weight = MASS * 9.81 * ARM
+    root = (ALONG * spin) ** 2 - 4.0 * ROUND * np.cos(tilt) * weight
+    rate = (ALONG * spin - np.sqrt(root)) / (2.0 * ROUND * np.cos(tilt))
+    across = ROUND - MASS * ARM**2
+    text = f"""<mujoco><compiler angle="radian"/><worldbody><body name="top" euler="0 {tilt} 0">
+      <joint name="b" type="ball"/><inertial pos="0 0 {ARM}" mass="{MASS}"
+      diaginertia="{across} {across} {ALONG}"/></body></worldbody></mujoco>"""
+    file = pin.rpy.rpyToMatrix(*rpy)
+    upright = file.T @ np.array([0.0, 0.0, 1.0])
+    frame = pin.rpy.rpyToMatrix(0.0, tilt, 0.0)
+    axis = frame[:, 2]
+    omega = frame.T @ (rate * upright + (spin - rate * (axis @ upright)) * axis)
+    world = World().add("t", text, rpy=rpy, velocities={"b": tuple(omega)})
+    return world.build(time_step, solver), rate
+
+
+@pytest.mark.parametrize(("tilt", "spin"), [(0.5, 100.0), (1.2, 60.0), (2.5, 300.0)])
+def test_a_heavy_top_on_a_ball_joint_precesses_steadily(tilt, spin):
+    engine, rate = heavy_top(tilt, spin, 1e-3)
+    energy = engine.observer.energy().total
+    angles = []
+    for _ in range(2000):
+        assert engine.step() == StepStatus.OK
+        axis = engine.observer.pose("t", "top").rotation[:, 2]
+        angles.append(np.arctan2(axis[1], axis[0]))
+        assert np.arccos(axis[2]) == pytest.approx(tilt, abs=5e-3)
+    assert np.diff(np.unwrap(angles)).mean() / 1e-3 == pytest.approx(rate, rel=2e-3)
+    assert engine.observer.energy().total == pytest.approx(energy, rel=2e-3)
+
+
+def test_the_attitude_of_a_heavy_top_converges_with_the_square_of_the_step():
+    ends = []
+    for steps in (500, 1000, 8000):
+        engine, _ = heavy_top(0.7, 80.0, 0.5 / steps, rpy=(0.2, -0.1, 0.9))
+        engine.v[:] += 2.0  # It nods, too.
+        engine.step(steps)
+        ends.append(engine.observer.pose("t", "top").rotation)
+    errors = [np.linalg.norm(pin.log3(ends[2].T @ end)) for end in ends[:2]]
+    assert errors[1] < 2e-2
+    assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.1)
+
+
+def test_explicit_terms_let_a_heavy_top_gain_energy():
+    engine, _ = heavy_top(0.5, 100.0, 1e-3, solver=EXPLICIT)
+    energy = engine.observer.energy().total
+    engine.step(2000)
+    assert engine.observer.energy().total > 1.1 * energy

@@ -317,3 +317,23 @@ def test_two_hundred_boxes_have_room_for_their_contacts():
     assert engine.step(3) == 0
     assert engine.evaluate() == 800
     assert engine.observer.warnings() == []
+
+
+def test_the_ground_ends_nowhere():
+    world = World().add_ground(0.5).add("ball", BALL, (3e3, -8e3, 0.56), free=True)
+    engine = world.build()
+    assert engine.step(500) == StepStatus.OK
+    assert engine.q[2] == pytest.approx(0.55, abs=2e-3)
+    assert engine.observer.distance("ball", "ground").distance == pytest.approx(0.0, abs=2e-3)
+
+
+def test_a_plane_of_a_sdf_ends_nowhere():
+    text = """<sdf version="1.9"><model name="m"><static>true</static><pose>0 0 1 0 0 0</pose>
+      <link name="l"><collision name="c"><geometry><plane><normal>-1 0 1</normal></plane></geometry>
+      </collision></link></model></sdf>"""
+    world = World(surface=Surface(2e4, 5.0, 0.0)).add("slope", text)
+    engine = world.add("ball", BALL, (200.0, 0.0, 201.1), free=True).build()
+    assert engine.step(500) == StepStatus.OK
+    x, _, z = engine.q[:3]
+    assert x < 199.5
+    assert (z - 1.0 - x) / np.sqrt(2) == pytest.approx(0.05, abs=2e-3)

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from contact_core.base.errors import ModelError, choices
 from contact_core.model.actuator import Actuator
-from contact_core.model.mjcf.document import ACTUATORS, Document, number, numbers, vector
+from contact_core.model.mjcf.document import (
+    ACTUATORS,
+    Document,
+    general_drive,
+    number,
+    numbers,
+    vector,
+)
 
 _TRANSMISSIONS = ("joint", "jointinparent")
 _WITHOUT_STATE = {"dyntype": "none", "gaintype": "fixed"}
@@ -33,11 +42,30 @@ def symmetric(where: str, limits: np.ndarray, notes: list[str]) -> float:
     return greatest
 
 
+@dataclass(frozen=True)
+class _Transmission:
+    """What an actuator drives: a coordinate that is affine in that of one joint.
+
+    Attributes:
+        joint: The joint, which follows no other if it is driven by a tendon.
+        coefficients: Joint -> the coordinate per its own, others that follow it among them.
+        ratio: The coordinate per the joint's.
+        offset: The coordinate where the joint's is zero.
+    """
+
+    joint: str
+    coefficients: Mapping[str, float]
+    ratio: float = 1.0
+    offset: float = 0.0
+
+
 def read_actuators(
     document: Document,
     ranges: Mapping[str, tuple[float, float]],
     floating: Collection[str],
     own: Mapping[str, float],
+    following: Mapping[str, tuple[str, float, float]],
+    inertia: Callable[[Mapping[str, float]], float],
     notes: list[str],
 ) -> tuple[dict[str, Actuator], dict[str, float]]:
     """Return the actuators, and what those of a joint exert together at most.
@@ -47,6 +75,8 @@ def read_actuators(
         ranges: Joint with one coordinate -> its lower and upper limit [rad or m].
         floating: The others.
         own: Joint -> limit that it has itself [Nm or N].
+        following: Joint -> the one it follows, its coordinate per that one's, and its offset.
+        inertia: Of what moves by so much with each joint, see :meth:`MjcfJoints.inertia`.
         notes: Gets the actuators that do not drive one such joint, or not in a way we know.
 
     Returns:
@@ -59,6 +89,7 @@ def read_actuators(
     sums: dict[str, float] = defaultdict(float)
     found: dict[str, Actuator] = {}
     elsewhere, unknown = [], []
+    tendons = dict(_tendons(document, following))
     for count, element in enumerate(document.sections("actuator")):
         if element.tag not in ACTUATORS:
             raise ModelError(f"actuator: unknown '{element.tag}' ({choices(ACTUATORS)})")
@@ -66,25 +97,30 @@ def read_actuators(
         name = attributes.get("name", f"actuator_{count}")
         where = f"{element.tag} '{attributes.get('name', '')}'"
         joint = next((attributes[key] for key in _TRANSMISSIONS if key in attributes), None)
-        if joint is None or joint in floating:
+        if joint is not None and joint not in (*ranges, *floating):
+            raise ModelError(f"{where}: no joint '{joint}' ({choices([*ranges, *floating])})")
+        moved = (
+            tendons.get(attributes.get("tendon", ""))
+            if joint is None
+            else _Transmission(joint, {joint: 1.0})
+        )
+        if moved is None or moved.joint not in ranges:
             elsewhere.append(where)
             continue
-        if joint not in ranges:
-            raise ModelError(f"{where}: no joint '{joint}' ({choices([*ranges, *floating])})")
         if name in found:
             raise ModelError(f"there are two actuators '{name}'")
         gear = number(attributes, "gear", "1")
-        law = _law(element.tag, attributes)
-        limit, bounds = _limits(document, where, element.tag, attributes, law, ranges[joint], notes)
-        sums[joint] += abs(gear) * limit
+        law = _law(element.tag, attributes, gear, partial(inertia, moved.coefficients))
+        limit, bounds = _limits(document, where, attributes, law, ranges[moved.joint], notes)
+        sums[moved.joint] += abs(gear * moved.ratio) * limit
         if law is None or law[2] > 0.0 or law[3] > 0.0 or gear == 0.0 or limit == 0.0:
             unknown.append(where)
             continue
         gain, offset, by_position, by_velocity = law
         found[name] = Actuator(
-            joint, gear * gain, gear * offset, -(gear**2) * by_position, -(gear**2) * by_velocity,
-            *bounds, abs(gear) * limit,
-        )  # fmt: skip
+            moved.joint, gear * gain, gear * offset, -(gear**2) * by_position,
+            -(gear**2) * by_velocity, *bounds, abs(gear) * limit,
+        ).through(moved.joint, moved.ratio, moved.offset)  # fmt: skip
     if elsewhere:
         notes.append(f"{', '.join(elsewhere)} not read: no actuator of one joint")
     if unknown:
@@ -93,40 +129,54 @@ def read_actuators(
     return found, {**own, **driven}
 
 
-def _law(tag: str, attributes: Mapping[str, str]) -> tuple[float, float, float, float] | None:
+def _tendons(
+    document: Document, following: Mapping[str, tuple[str, float, float]]
+) -> Iterator[tuple[str, _Transmission]]:
+    """Yield the fixed tendons whose length one joint determines, as the fingers of a gripper do."""
+    for element in document.sections("tendon"):
+        ratios: dict[str, float] = defaultdict(float)
+        parts = element.findall("joint") if element.tag == "fixed" else []
+        coefficients = {part.get("joint", ""): number(part.attrib, "coef") for part in parts}
+        offset = 0.0
+        for joint, ratio in coefficients.items():
+            for _ in following:
+                if joint in following:
+                    joint, by, constant = following[joint]
+                    ratio, offset = ratio * by, offset + ratio * constant
+            ratios[joint] += ratio
+        if len(ratios) == 1:
+            ((joint, ratio),) = ratios.items()
+            if ratio:
+                yield element.get("name", ""), _Transmission(joint, coefficients, ratio, offset)
+
+
+def _law(
+    tag: str, attributes: Mapping[str, str], gear: float, inertia: Callable[[], float]
+) -> tuple[float, float, float, float] | None:
     """Force of an actuator before its gear: by command, constant, by length, by its rate.
 
     None if it is another function, or has a state of its own.
     """
-    match tag:
-        case "motor":
-            return 1.0, 0.0, 0.0, 0.0
-        case "position":
-            if number(attributes, "timeconst", "0") or number(attributes, "dampratio", "0"):
-                return None
-            gain = number(attributes, "kp", "1")
-            return gain, 0.0, -gain, -number(attributes, "kv", "0")
-        case "velocity":
-            gain = number(attributes, "kv", "1")
-            return gain, 0.0, 0.0, -gain
-        case "general":
-            kind = attributes.get("biastype", "none")
-            other = [k for k, v in _WITHOUT_STATE.items() if attributes.get(k, v) != v]
-            if other or kind not in ("none", "affine"):
-                return None
-            bias = np.zeros(3)
-            if kind == "affine":
-                given = numbers(attributes, "biasprm")[:3]
-                bias[: len(given)] = given
-            constant, by_length, by_rate = (float(value) for value in bias)
-            return number(attributes, "gainprm", "1"), constant, by_length, by_rate
-    return None
+    drive = general_drive(tag, attributes)
+    kind = drive.get("biastype", "none")
+    other = [k for k, v in _WITHOUT_STATE.items() if drive.get(k, v) != v]
+    if other or kind not in ("none", "affine"):
+        return None
+    bias = np.zeros(3)
+    if kind == "affine":
+        given = numbers(drive, "biasprm")[:3]
+        bias[: len(given)] = given
+    gain = number(drive, "gainprm", "1")
+    constant, by_length, by_rate = (float(value) for value in bias)
+    if by_rate > 0.0 and by_length == -gain and gain > 0.0 and gear != 0.0:
+        # A ratio of what damps critically.
+        by_rate *= -2.0 * float(np.sqrt(gain * inertia())) / abs(gear)
+    return gain, constant, by_length, by_rate
 
 
 def _limits(
     document: Document,
     where: str,
-    tag: str,
     attributes: Mapping[str, str],
     law: tuple[float, float, float, float] | None,
     stroke: tuple[float, float],
@@ -136,7 +186,9 @@ def _limits(
     bounds = np.array([-np.inf, np.inf])
     if document.limited(attributes, "ctrlrange", "ctrllimited"):
         bounds = vector(attributes, "ctrlrange", 2)
-    elif tag == "position" and (share := number(attributes, "inheritrange", "0")) > 0.0:
+    elif (share := number(attributes, "inheritrange", "0")) > 0.0:
+        if not np.isfinite(stroke).all():
+            raise ModelError(f"{where} inherits the range of its joint, which has none")
         middle, reach = 0.5 * (stroke[0] + stroke[1]), 0.5 * share * (stroke[1] - stroke[0])
         bounds = np.array([middle - reach, middle + reach])
     limited = document.limited(attributes, "forcerange", "forcelimited")

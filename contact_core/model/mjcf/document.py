@@ -9,14 +9,22 @@ import numpy as np
 import pinocchio as pin
 
 from contact_core.base.errors import ModelError, choices
-from contact_core.model.model_file import parse
+from contact_core.model.elements import parse
 
 MAIN = "main"  # the class of everything that names none
-# What a class says about one actuator holds for all kinds.
 ACTUATORS = (
     "general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle",
     "adhesion", "dcmotor", "pid", "orientation", "plugin",
 )  # fmt: skip
+_DRIVE = "<drive>"  # group of what a class says of actuators of all kinds; no name in XML
+_KINDS = ACTUATORS[1:]
+# What actuators exert.
+_LAW = (
+    "kp", "kv", "dampratio", "timeconst", "inheritrange", "gainprm", "biasprm", "dynprm",
+    "gaintype", "biastype", "dyntype",
+)  # fmt: skip
+# Lists of which the first numbers may be given alone.
+_LISTS = ("size", "gear", "friction", "gainprm", "biasprm", "dynprm")
 _TENDONS = ("fixed", "spatial", "tendon")
 _ORIENTATIONS = ("axisangle", "euler", "xyaxes", "zaxis")
 _BOOLEANS = {"true": True, "false": False}
@@ -78,10 +86,12 @@ class Document:
             self._add_class(element, MAIN, MAIN)
 
     def _add_class(self, element: ElementTree.Element, name: str, parent: str) -> None:
-        inherited = self._classes[parent]
+        inherited = {tag: dict(a) for tag, a in self._classes[parent].items()}
         known = self._classes.setdefault(name, {tag: dict(a) for tag, a in inherited.items()})
         for child in element:
-            if child.tag != "default":
+            if child.tag in ACTUATORS:
+                _inherit_drive(known, inherited, child.tag, child.attrib)
+            elif child.tag != "default":
                 tag = _group(child.tag)
                 known[tag] = _merged(known.get(tag, {}), child.attrib)
         for child in element.findall("default"):
@@ -91,12 +101,15 @@ class Document:
         if parent == name and element.get("class"):
             self._classes[element.get("class", MAIN)] = known
 
-    def attributes(self, element: ElementTree.Element, inherited: str = "") -> dict[str, str]:
+    def attributes(
+        self, element: ElementTree.Element, inherited: str = "", group: str = ""
+    ) -> dict[str, str]:
         """Return an element's attributes, with those of its class where it has none.
 
         Args:
             element: The element.
             inherited: The ``childclass`` that holds where it is.
+            group: What classes call it, if not as the file does.
 
         Raises:
             ModelError: If there is no such class.
@@ -107,7 +120,11 @@ class Document:
                 f"{element.tag} '{element.get('name', '')}' is of class '{name}' "
                 f"({choices(self._classes)})"
             )
-        return _merged(self._classes[name].get(_group(element.tag), {}), element.attrib)
+        known = self._classes[name]
+        if element.tag in ACTUATORS:
+            kind = known.get(element.tag, {})
+            return _with_law({**known.get(_DRIVE, {}), **kind}, element.attrib)
+        return _merged(known.get(group or _group(element.tag), {}), element.attrib)
 
     def sections(self, tag: str) -> Iterator[ElementTree.Element]:
         """Yield what all sections of a name hold."""
@@ -174,7 +191,7 @@ class Document:
 
 def _group(tag: str) -> str:
     """Elements that share their defaults."""
-    return "actuator" if tag in ACTUATORS else "tendon" if tag in _TENDONS else tag
+    return "tendon" if tag in _TENDONS else tag
 
 
 def _merged(inherited: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
@@ -184,11 +201,90 @@ def _merged(inherited: Mapping[str, str], own: Mapping[str, str]) -> dict[str, s
         for key in (*_ORIENTATIONS, "quat"):
             if key not in own:
                 merged.pop(key, None)
-    for key in ("size", "gear"):
+    for key in _LISTS:
         if key in own and key in inherited:
             first, rest = own[key].split(), inherited[key].split()
             merged[key] = " ".join([*first, *rest[len(first) :]])
     return merged
+
+
+def _inherit_drive(
+    known: dict[str, dict[str, str]],
+    parent: Mapping[str, Mapping[str, str]],
+    tag: str,
+    own: Mapping[str, str],
+) -> None:
+    """Put what a class says of actuators of one kind in the place of what it has said so far.
+
+    Where they are and how far they go holds for all kinds. What they exert is a kind's own, and the
+    general one's, from which all kinds take over; a kind makes a class forget the others.
+
+    Args:
+        known: The class, changed.
+        parent: The class around it.
+        tag: Kind of the actuators.
+        own: Their attributes.
+    """
+    law = {key: value for key, value in own.items() if key in _LAW}
+    rest = {key: value for key, value in own.items() if key not in _LAW}
+    known[_DRIVE] = _merged(known.get(_DRIVE, {}), rest)
+    known[tag] = _with_law(known.get(tag, {}), law)
+    if tag != "general":
+        known.update({kind: dict(parent.get(kind, {})) for kind in _KINDS if kind != tag})
+        known["general"] = general_drive(tag, known[tag])
+    elif known[tag].get("gaintype", "fixed") == "fixed":
+        gain, bias = (numbers(known[tag], key, "1 0 0") for key in ("gainprm", "biasprm"))
+        bias = bias if "biasprm" in known[tag] else np.zeros(3)
+        known["velocity"] = {"kv": repr(float(gain[0]))}
+        known["position"] = {"kp": repr(float(gain[0]))}
+        if len(bias) > 2 and bias[2]:
+            key = "dampratio" if bias[2] > 0.0 else "kv"
+            known["position"][key] = repr(abs(float(bias[2])))
+        if known[tag].get("dyntype", "none").startswith("filter"):
+            known["position"]["timeconst"] = known[tag].get("dynprm", "1").split()[0]
+
+
+def _with_law(inherited: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    """Merge what actuators exert; a damping is given by one of two attributes."""
+    known = dict(inherited)
+    for one, other in (("kv", "dampratio"), ("dampratio", "kv")):
+        if one in own:
+            known.pop(other, None)
+    return _merged(known, own)
+
+
+def general_drive(tag: str, attributes: Mapping[str, str]) -> dict[str, str]:
+    """Return the attributes by which a general actuator does what one of a kind does.
+
+    Args:
+        tag: The kind.
+        attributes: Its attributes.
+
+    Returns:
+        dyntype, gaintype, biastype, gainprm and biasprm, and what else follows. A positive third
+        number of the bias is a damping ratio where the second is minus the gain.
+    """
+    law = {"gaintype": "fixed", "biastype": "affine"}
+    if "inheritrange" in attributes:
+        law["inheritrange"] = attributes["inheritrange"]
+    match tag:
+        case "general":
+            return {key: value for key, value in attributes.items() if key in _LAW}
+        case "motor":
+            return {"gaintype": "fixed", "gainprm": "1"}
+        case "velocity":
+            gain = number(attributes, "kv", "1")
+            return {**law, "gainprm": repr(gain), "biasprm": f"0 0 {-gain!r}"}
+        case "position" | "intvelocity":
+            gain = number(attributes, "kp", "1")
+            by_rate = number(attributes, "dampratio", repr(-number(attributes, "kv", "0")))
+            time = number(attributes, "timeconst", "0")
+            if tag == "intvelocity":
+                law["dyntype"] = "integrator"
+            elif time > 0.0:
+                law |= {"dyntype": "filterexact", "dynprm": repr(time)}
+            return {**law, "gainprm": repr(gain), "biasprm": f"0 {-gain!r} {by_rate!r}"}
+    return {"dyntype": tag, "gaintype": tag}
 
 
 def vector(

@@ -13,6 +13,7 @@ import pinocchio as pin
 import scipy
 
 from contact_core.base.errors import ModelError, choices
+from contact_core.model.mesh_file import load_mesh
 from contact_core.model.mjcf.document import Document, boolean, from_z, number, numbers, vector
 from contact_core.multibody.collision.shapes import triangles_from_coal, triangles_to_coal
 
@@ -142,7 +143,7 @@ class Geom:
 
     def _load(self) -> coal.BVHModelBase:
         try:
-            return coal.MeshLoader().load(self.mesh["file"], self._scale)
+            return load_mesh(self.mesh["file"], self._scale)
         except (ValueError, RuntimeError) as error:
             raise ModelError(
                 f"body '{self.body}': geom '{self.name}': cannot find or read its mesh "

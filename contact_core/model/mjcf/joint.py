@@ -156,6 +156,31 @@ class MjcfJoints:
             raise ModelError(f"{key}='{attributes[key]}' is not linear (valid: one number)")
         return number(attributes, key, "0")
 
+    def inertia(self, coefficients: Mapping[str, float]) -> float:
+        """Return what a force moves at the start, all other joints giving way.
+
+        The tree needs its inertias for it.
+
+        Args:
+            coefficients: Joint with one coordinate -> how far what is pushed moves with it.
+
+        Returns:
+            1 / (c M^-1 c^T) [kg m^2 or kg]; zero if nothing is pushed.
+        """
+        pushed = np.zeros(self._tree.nv)
+        for name, coefficient in coefficients.items():
+            pushed[self._tree.joints[self._tree.getJointId(name)].idx_v] = coefficient
+        yielding = float(pushed @ self._mobility() @ pushed)
+        return 1.0 / yielding if yielding > 0.0 else 0.0
+
+    def _mobility(self) -> np.ndarray:
+        """Inverse of the mass matrix at the start."""
+        q = pin.neutral(self._tree)
+        for name, start in self.starts.items():
+            q[self._tree.joints[self._tree.getJointId(name)].idx_q] = start
+        matrix = np.triu(pin.crba(self._tree, self._tree.createData(), q))
+        return np.linalg.pinv(matrix + np.triu(matrix, 1).T)
+
     def relax_springs(self) -> None:
         """Give springs and dampers their times, as MuJoCo does: by what a joint moves at the start.
 
@@ -164,11 +189,7 @@ class MjcfJoints:
         """
         if not self._relaxations:
             return
-        q = pin.neutral(self._tree)
-        for name, start in self.starts.items():
-            q[self._tree.joints[self._tree.getJointId(name)].idx_q] = start
-        matrix = np.triu(pin.crba(self._tree, self._tree.createData(), q))
-        inertias = 1.0 / np.diag(np.linalg.pinv(matrix + np.triu(matrix, 1).T))
+        inertias = 1.0 / np.diag(self._mobility())
         for name, (time, ratio) in self._relaxations.items():
             v = self._tree.joints[self._tree.getJointId(name)].idx_v
             stiffness = float(inertias[v]) / (time * ratio) ** 2

@@ -30,6 +30,7 @@ from contact_core.model.mjcf.rules import (
     held_bodies,
     surroundings,
 )
+from contact_core.model.moving_body import ModelKeyframe
 
 # Elements of a body that only concern looks and sensors.
 _LOOKS = {"camera", "light", "site"}
@@ -51,8 +52,7 @@ class MjcfModel:
         actuators: Name -> actuator of a joint with one coordinate.
         held: Name -> two bodies that an equality holds together.
         followers: Joint -> the one it follows, its coordinate per that one's, and its offset.
-        keyframes: Name -> joint -> its coordinates; of a ball joint (qw, qx, qy, qz), of a
-            floating one (x, y, z, qw, qx, qy, qz).
+        keyframes: Keyframes by name.
         geoms: Those that can touch anything.
         looks: Those that are seen.
         apart: Pairs of bodies that may not touch.
@@ -66,7 +66,7 @@ class MjcfModel:
     actuators: dict[str, Actuator]
     followers: dict[str, tuple[str, float, float]]
     held: dict[str, HeldBodies]
-    keyframes: dict[str, dict[str, np.ndarray]]
+    keyframes: dict[str, ModelKeyframe]
     geoms: tuple[Geom, ...]
     looks: tuple[Geom, ...]
     apart: frozenset[frozenset[str]]
@@ -161,9 +161,11 @@ class _Reader:
         starts = self.joints.starts
         floating = [str(name) for name in self.tree.names if name not in starts][1:]
         ranges = {name: self._range(name) for name in starts}
+        following = dict(followers(self.document, starts))
         actuators, limits = read_actuators(
-            self.document, ranges, floating, self.joints.limits, self.notes
-        )
+            self.document, ranges, floating, self.joints.limits, following,
+            self.joints.inertia if self.weigh else lambda coefficients: 0.0, self.notes,
+        )  # fmt: skip
         for name, limit in limits.items():
             joint = self.tree.joints[self.tree.getJointId(name)]
             self.tree.upperEffortLimit[joint.idx_v] = limit
@@ -173,7 +175,7 @@ class _Reader:
             starts=starts,
             springs=self.joints.springs,
             actuators=actuators,
-            followers=dict(followers(self.document, starts)),
+            followers=following,
             held=dict(held_bodies(self.document, self._poses())),
             keyframes=dict(self._keyframes()),
             geoms=tuple(geom for geom in self.geoms if geom.touches and touches),
@@ -360,18 +362,29 @@ class _Reader:
         frames = enumerate(self.tree.frames)
         return {frame.name: data.oMf[i] for i, frame in frames if frame.type == pin.FrameType.BODY}
 
-    def _keyframes(self) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
+    def _keyframes(self) -> Iterator[tuple[str, ModelKeyframe]]:
+        joints = list(zip(self.tree.names, self.tree.joints, strict=True))[1:]
         for count, element in enumerate(self.document.sections("keyframe")):
             name = element.get("name", f"key_{count}")
-            if "qpos" not in element.attrib:
-                continue
-            size = self.tree.nq
-            text = element.get("qpos", "").split()
-            if len(text) != size:
-                raise ModelError(f"keyframe '{name}' has {len(text)} positions (valid: {size})")
-            q = vector(element.attrib, "qpos", size)
-            joints = list(zip(self.tree.names, self.tree.joints, strict=True))[1:]
-            yield name, {str(n): q[j.idx_q : j.idx_q + j.nq] for n, j in joints}
+            numbers = {}
+            for key, size, what in (
+                ("qpos", self.tree.nq, "positions"),
+                ("qvel", self.tree.nv, "velocities"),
+            ):
+                if key in element.attrib:
+                    given = len(element.get(key, "").split())
+                    if given != size:
+                        raise ModelError(f"keyframe '{name}' has {given} {what} (valid: {size})")
+                    numbers[key] = vector(element.attrib, key, size)
+            q, v = numbers.get("qpos"), numbers.get("qvel")
+            yield (
+                name,
+                ModelKeyframe(
+                    {} if q is None else {str(n): q[j.idx_q : j.idx_q + j.nq] for n, j in joints},
+                    {} if v is None else {str(n): v[j.idx_v : j.idx_v + j.nv] for n, j in joints},
+                    tuple(key for key in ("act", "ctrl", "mpos", "mquat") if key in element.attrib),
+                ),
+            )
 
     def _joined(self) -> Iterator[frozenset[str]]:
         """Yield the bodies that a joint connects, unless it connects one to the world."""

@@ -44,7 +44,7 @@ def followers(
     """
     seen: set[str] = set()
     for element in document.sections("equality"):
-        attributes = element.attrib
+        attributes = document.attributes(element, group="equality")
         if attributes.get("active") == "false" or element.tag in _OF_BODIES:
             continue
         name, master = attributes.get("joint1", ""), attributes.get("joint2", "")
@@ -94,7 +94,7 @@ def held_bodies(
         ModelError: If there is no such body, or the bodies are given by sites.
     """
     for count, element in enumerate(document.sections("equality")):
-        attributes = element.attrib
+        attributes = document.attributes(element, group="equality")
         if element.tag not in _OF_BODIES or attributes.get("active") == "false":
             continue
         name = attributes.get("name", f"{element.tag}_{count}")

@@ -24,6 +24,8 @@ SIZES = {
 
 # Version of URDF that brought capsules.
 CAPSULE_VERSION = "1.2"
+# Attribute of a box whose top is that of a half space, which URDF has not.
+HALF_SPACE = "half_space"
 
 
 @dataclass(frozen=True)
@@ -35,12 +37,14 @@ class CollisionElement:
         link: The link.
         geometry: A key of SIZES.
         filename: File of a mesh, empty for all others.
+        endless: Whether it is a box that stands for the half space below its top.
     """
 
     name: str
     link: str
     geometry: str
     filename: str
+    endless: bool
 
 
 def collision_elements(urdf: str) -> list[CollisionElement]:
@@ -58,10 +62,12 @@ def collision_elements(urdf: str) -> list[CollisionElement]:
         body = link.get("name", "")
         for number, collision in enumerate(link.findall("collision")):
             name = collision.get("name", f"{body}_{number}")
-            geometry = collision.find("geometry/*")
+            shapes = collision.findall("geometry/*")
             where = f"link '{body}': collision '{name}'"
-            if geometry is None:
-                raise ModelError(f"{where} has no geometry ({choices(SIZES)})")
+            if len(shapes) != 1:
+                kinds = ", ".join(shape.tag for shape in shapes) or "no geometry"
+                raise ModelError(f"{where} has {kinds} ({choices(SIZES)})")
+            (geometry,) = shapes
             if geometry.tag not in SIZES:
                 raise ModelError(f"{where} is a {geometry.tag} ({choices(SIZES)})")
             if geometry.tag == "capsule" and robot.get("version") != CAPSULE_VERSION:
@@ -70,7 +76,8 @@ def collision_elements(urdf: str) -> list[CollisionElement]:
                 )
             _check_size(where, geometry)
             filename = geometry.get("filename", "")
-            elements.append(CollisionElement(name, body, geometry.tag, filename))
+            endless = geometry.get(HALF_SPACE) == "true"
+            elements.append(CollisionElement(name, body, geometry.tag, filename, endless))
     return elements
 
 

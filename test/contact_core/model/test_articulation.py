@@ -178,3 +178,53 @@ def test_a_ball_joint_that_moves_no_mass_is_named_or_held():
         read_articulation(IDLE)
     with pytest.warns(ModelWarning, match="joint 'b' moves no mass: held"):
         assert read_articulation(IDLE, repair=True).bodies == ()
+
+
+@pytest.mark.parametrize(
+    ("position", "expected"), [(2.0, 2.0), (2.01, 2.0), (-1.009, -1.0), (2.02, None)]
+)
+def test_a_start_that_a_file_rounded_beyond_a_limit_is_at_the_limit(position, expected):
+    articulation = read_articulation(robot(joint("j", "revolute", "a", "b"), links="ab"))
+    if expected is None:
+        with pytest.raises(ModelError, match=r"joint 'j' cannot start at 2.02 \(valid: -1 to 2\)"):
+            articulation.start({"j": position})
+    elif expected == position:
+        assert articulation.start({"j": position}) == {"j": (expected,)}
+    else:
+        with pytest.warns(ModelWarning, match="joint 'j' cannot start at .* at its limit, "):
+            assert articulation.start({"j": position}) == {"j": (expected,)}
+
+
+@pytest.mark.parametrize("kind", ["revolute", "continuous", "prismatic", "planar"])
+def test_an_axis_without_a_direction_is_named(kind):
+    text = robot(joint("j", kind, "a", "b", axis="0 0 0"), links="ab")
+    with pytest.raises(ModelError, match=r"joint 'j' has the axis '0 0 0' \(valid: a direction\)"):
+        read_articulation(text)
+    fixed = robot(joint("j", "fixed", "a", "b", axis="0 0 0"), links="ab")
+    assert read_articulation(fixed).bodies == ()
+
+
+def grain(mass, moment, lever=0.0):
+    return f"""<robot name="r"><link name="a"><inertial><origin xyz="{lever} 0 0"/>
+      <mass value="{mass}"/><inertia ixx="{moment}" iyy="{moment}" izz="{moment}" ixy="0" ixz="0"
+      iyz="0"/></inertial></link></robot>"""
+
+
+@pytest.mark.parametrize(("mass", "moment"), [(1e-9, 1e-16), (1e-12, 1e-20), (1e6, 1e-3)])
+@pytest.mark.parametrize("lever", [0.0, 0.1])
+def test_a_body_may_be_as_small_as_it_is(mass, moment, lever):
+    (body,) = read_articulation(grain(mass, moment, lever), free=True).bodies
+    assert body.inertia.mass == mass
+
+
+@pytest.mark.parametrize("mass", [1e-9, 1.0, 1e4])
+@pytest.mark.parametrize("lever", [0.0, 0.1, 0.7])
+def test_a_point_turns_nothing_however_heavy_it_is(mass, lever):
+    with pytest.raises(ModelError, match="joint 'root_joint' turns it"):
+        read_articulation(grain(mass, 0.0, lever), free=True)
+    # Nor about an axis through it.
+    text = robot(joint("j", "revolute", "a", "b", axis="0.6 0 0.8"), links="ab", massless="b")
+    point = f'''<inertial><origin xyz="{0.6 * lever} 0 {0.8 * lever}"/><mass value="{mass}"/>
+      <inertia ixx="0" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"/></inertial>'''
+    with pytest.raises(ModelError, match="joint 'j' turns it"):
+        read_articulation(text.replace('<link name="b">', f'<link name="b">{point}'))

@@ -112,6 +112,117 @@ def test_classes_hold_below_the_body_that_names_them_and_for_the_class_inside():
     assert capsules["c_0"].size == (0.1, 0.25, 0.0)
 
 
+DRIVES = {
+    "none": "",
+    "general": '<general gainprm="100" biastype="affine" biasprm="3 -7 -10" gear="-2"/>',
+    "without a bias": '<general gainprm="9" biasprm="2 -5 -6"/>',
+    "filter": '<general dyntype="filterexact" gainprm="8" biastype="affine" biasprm="0 -8 -1"/>',
+    "integrator": '<general dyntype="integrator" gainprm="8" biastype="affine" biasprm="0 -8"/>',
+    "other gain": '<general gaintype="affine" gainprm="5 6 7"/>',
+    "position": '<position kp="50" kv="3" ctrlrange="-3 3"/>',
+    "dampratio": '<position kp="50" dampratio="0.7" gear="3"/>',
+    "timeconst": '<position kp="20" timeconst="0.1"/>',
+    "velocity": '<velocity kv="9"/>',
+    "motor": '<motor gear="3" ctrlrange="-2 2"/>',
+    "damper": '<damper kv="3" ctrlrange="0 1"/>',
+    "intvelocity": '<intvelocity kp="5" kv="2"/>',
+    "position, velocity": '<position kp="50" kv="3"/><velocity kv="4"/>',
+    "velocity, position": '<velocity kv="4"/><position kv="2"/>',
+    "position, general": '<position kp="50" kv="3"/><general gear="2"/>',
+    "velocity, general": '<velocity kv="5"/><general biasprm="1"/>',
+}
+OWN = ["<general {}/>", '<general biasprm="1" {}/>', '<general biastype="affine" {}/>',
+       "<motor {}/>", "<position {}/>", '<position kp="2" {}/>', '<position kv="2" {}/>',
+       '<position dampratio="1" {}/>', "<velocity {}/>", '<velocity kv="2" {}/>']  # fmt: skip
+
+
+@pytest.mark.parametrize("inner", DRIVES)
+@pytest.mark.parametrize("outer", DRIVES)
+def test_actuators_of_any_kind_inherit_as_in_mujoco(outer, inner):
+    mujoco = pytest.importorskip("mujoco")
+    classes = f'<default>{DRIVES[outer]}<default class="c">{DRIVES[inner]}</default></default>'
+    drives = "".join(own.format(f'name="a{k}" joint="j" class="c"') for k, own in enumerate(OWN))
+    text = mjcf(
+        body(
+            '<joint name="j" pos="1 0 0" axis="0 1 0" armature="0.1"/><body pos="1 0 0"><joint '
+            'axis="0 1 0" ref="20"/><geom size="0.1" mass="2" pos="0.5 0 0.2"/></body>'
+        ),
+        classes, f"<actuator>{drives}</actuator>",
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        found = read_articulation(text).actuators
+    model = mujoco.MjModel.from_xml_string(text)
+    for k in range(len(OWN)):
+        gear, bias = model.actuator_gear[k][0], model.actuator_biasprm[k]
+        bias = bias * (model.actuator_biastype[k] == mujoco.mjtBias.mjBIAS_AFFINE)
+        plain = model.actuator_dyntype[k] == 0 and model.actuator_gaintype[k] == 0
+        if plain and max(bias[1:3]) <= 0.0:
+            ours = found[f"a{k}"]
+            gain = gear * model.actuator_gainprm[k][0]
+            expected = [gain, gear * bias[0], *-(gear**2) * bias[1:3]]
+            given = [ours.gain, ours.offset, ours.stiffness, ours.damping]
+            np.testing.assert_allclose(given, expected, rtol=1e-9, atol=1e-12)
+            if model.actuator_ctrllimited[k]:
+                assert ours.upper == model.actuator_ctrlrange[k][1]
+        else:
+            assert f"a{k}" not in found
+
+
+GRIPPER = """<tendon><fixed name="t"><joint joint="l" coef="0.5"/><joint joint="r" coef="{}"/>
+  </fixed></tendon><equality><joint joint1="r" joint2="l" polycoef="0.01 {}"/></equality>
+  <actuator><position name="grip" tendon="t" kp="70" dampratio="0.6" gear="2"
+  ctrlrange="0 1"/></actuator>"""
+
+
+@pytest.mark.parametrize(("coefficient", "ratio"), [(0.5, 1.0), (-0.25, -2.0)])
+def test_a_gripper_that_a_tendon_drives_is_driven_as_in_mujoco(coefficient, ratio):
+    mujoco = pytest.importorskip("mujoco")
+    fingers = "".join(
+        f'<body name="{n}" pos="0 {y} 0"><joint name="{n}" type="slide" axis="0 1 0"/><geom '
+        f'size="0.1" mass="{m}" contype="0"/></body>'
+        for n, y, m in (("l", 1, 0.3), ("r", -1, 0.5))
+    )
+    text = mjcf(fingers, GRIPPER.format(coefficient, ratio))
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    drive = read_articulation(text).actuators["grip"]
+    for command, q, v in ((0.3, 0.0, 0.0), (0.1, 0.05, 0.2)):
+        data.ctrl[0] = command
+        data.qpos[:], data.qvel[:] = (q, 0.01 + ratio * q), (v, ratio * v)
+        mujoco.mj_forward(model, data)
+        # Virtual work: the follower moves ratio times as far.
+        expected = data.qfrc_actuator @ np.array([1.0, ratio])
+        force = drive.gain * command + drive.offset - drive.stiffness * q - drive.damping * v
+        assert force == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_tendon_of_joints_that_go_their_own_ways_is_named():
+    text = mjcf(
+        body('<joint name="l"/>', "a") + body('<joint name="r"/>', "b"),
+        GRIPPER.format(1, 1)
+        .replace("<equality>", "<equality><!--")
+        .replace("</equality>", "--></equality>"),
+    )
+    with pytest.warns(ModelWarning, match="position 'grip' not read: no actuator of one joint"):
+        assert read_articulation(text).actuators == {}
+
+
+def test_classes_may_switch_equalities_off():
+    classes = '<default><equality active="false"/></default>'
+    equality = '<equality><joint joint1="i" joint2="j" {}/></equality>'
+    joints = body('<joint name="i"/>', "a") + body('<joint name="j"/>', "b")
+    assert read_mjcf(mjcf(joints, classes, equality.format(""))).followers == {}
+    on = read_mjcf(mjcf(joints, classes, equality.format('active="true"'))).followers
+    assert on == {"i": ("j", 1.0, 0.0)}
+
+
+def test_a_class_gives_the_frictions_that_a_geom_leaves_out():
+    classes = '<default><geom friction="1 0.2 0.3" condim="6"/></default>'
+    text = mjcf('<body name="b"><geom friction="0.5" size="1"/></body>', classes)
+    assert read_mjcf(text).geoms[0].friction == (0.5, 0.2, 0.3)
+
+
 ACTUATORS = [
     ('<motor joint="j" gear="10" ctrlrange="-2 2"/>', 20.0),
     ('<motor joint="j" gear="-10" forcerange="-3 3" ctrlrange="-2 2"/>', 20.0),

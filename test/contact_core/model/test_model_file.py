@@ -4,7 +4,8 @@ import pytest
 from concave_meshes import WIDTH, trough, write_obj
 
 from contact_core.base.errors import ConfigError, ModelError, ModelWarning
-from contact_core.model.model_file import find_mesh, parse, self_contained
+from contact_core.model.elements import parse
+from contact_core.model.model_file import find_mesh, self_contained
 from contact_core.multibody.collision import convex_parts
 from contact_core.robot import description
 from contact_core.robot.description import collision_shapes, read_urdf
@@ -87,11 +88,36 @@ def test_what_needs_no_change_stays_as_it_is(tmp_path):
 
 def test_extensions_without_a_declared_prefix_are_left_out(tmp_path):
     text = '<robot name="r"><link name="a"/><drake:{0} name="f"><drake:of/></drake:{0}></robot>'
-    assert "filter" not in self_contained(text.format("filter"), "text", tmp_path)
+    with pytest.warns(ModelWarning, match=r"text: robot/drake:filter \(line 1\)"):
+        assert "filter" not in self_contained(text.format("filter"), "text", tmp_path)
     with pytest.raises(ModelError, match="text: joint 'f' belongs to an extension"):
         self_contained(text.format("joint"), "text", tmp_path)
     with pytest.raises(ModelError, match="text is not valid XML"):
         parse("<robot><drake:link></robot>", "text")
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        ('<xacro:include filename="arm.xacro"/>', "xacro:include"),
+        ('<xacro:arm prefix="left"/>', "xacro:arm"),
+        ('<link name="b">\n<inertial><xacro:sphere m="1"/></inertial></link>', "xacro:sphere"),
+        ('<link name="${prefix}hand"/>', "link name='${prefix}hand'"),
+        ('<link name="$(arg prefix)hand"/>', r"link name='$(arg prefix)hand'"),
+        ('<x:macro name="m" xmlns:y="z"/>', "x:macro"),
+    ],
+)
+def test_a_file_for_xacro_is_refused_with_what_expands_it(tmp_path, content, named):
+    text = f'<robot name="r" xmlns:x="http://ros.org/wiki/xacro"><link name="a"/>{content}</robot>'
+    with pytest.raises(ModelError) as error:
+        self_contained(text, "it", tmp_path)
+    assert str(error.value).startswith(f"it: {named} (line ")
+    assert "`xacro FILE > robot.urdf`" in str(error.value)
+
+
+def test_an_expanded_file_may_still_declare_the_prefix(tmp_path):
+    text = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="a"/></robot>'
+    assert self_contained(text, "it", tmp_path) is text
 
 
 def test_a_concave_mesh_is_a_solid_hull_with_a_warning(tmp_path):

@@ -70,6 +70,7 @@ def test_a_ball_joint_may_be_on_a_link_that_moves(tmp_path):
         ("1.9", '<xyz expressed_in="__model__">1 0 0</xyz>', (0.0, -1.0, 0.0)),
         ("1.6", "<xyz>1 0 0</xyz><use_parent_model_frame>1</use_parent_model_frame>", (0, -1, 0)),
         ("1.4", "<xyz>1 0 0</xyz>", (0.0, -1.0, 0.0)),
+        ("1.12", "<xyz>1 0 0</xyz>", (1.0, 0.0, 0.0)),
     ],
 )
 def test_an_axis_is_in_the_frame_that_it_is_expressed_in(tmp_path, version, axis, expected):
@@ -97,6 +98,13 @@ def test_a_joint_says_what_it_does(tmp_path):
     assert (mimic.master, mimic.ratio, mimic.offset) == ("j", -2.0, 1.0)
 
 
+def test_a_joint_may_have_a_spring(tmp_path):
+    axis = """<xyz>0 0 1</xyz><dynamics><spring_stiffness>6</spring_stiffness>
+      <spring_reference>0.5</spring_reference></dynamics>"""
+    law = read_articulation(urdf(sdf(link("a") + joint("j", "world", "a", axis=axis)), tmp_path))
+    assert (law.bodies[0].law.stiffness, law.bodies[0].law.rest) == (6.0, 0.5)
+
+
 def test_frames_may_be_given_in_each_other(tmp_path):
     frames = """<frame name="f" attached_to="a"><pose>0 0 1 0 0 0</pose></frame>
       <link name="b"><pose relative_to="f">0 1 0 0 0 0</pose></link>"""
@@ -122,8 +130,9 @@ def test_shapes_are_where_they_are(tmp_path):
     assert (box.shape.kind, box.shape.size) == (ShapeKind.BOX, (1.0, 2.0, 3.0))
     np.testing.assert_allclose(box.placement.translation, [0.0, 0.0, 1.0])
     assert (capsule.shape.kind, capsule.shape.size) == (ShapeKind.CAPSULE, (1.0, 1.0, 0.0))
+    assert plane.shape.kind == ShapeKind.HALF_SPACE
     np.testing.assert_allclose(
-        plane.placement.act(np.array([3.0, 4.0, 1.0])), [3, 0, -4], atol=1e-9
+        plane.placement.act(np.array([3.0, 4.0, 0.0])), [3, 0, -4], atol=1e-9
     )
     assert mesh.shape.kind == ShapeKind.MESH
 
@@ -139,9 +148,9 @@ REFUSED = [
     (
         sdf(link("a") + joint("j", "world", "a", "ball", "<xyz>0 0 1</xyz><dynamics><friction>2"
             "</friction></dynamics>")),
-        "joint 'j' is a ball joint with friction .valid: 0",
+        "joint 'j' is a ball joint with friction .valid: none",
     ),
-    (sdf(link("a") + joint("j", "b", "a")), r"joint 'j': no link 'b' \(valid: world, a\)"),
+    (sdf(link("a") + joint("j", "b", "a")), r"joint 'j': no frame 'b' \(valid: __model__, a, j\)"),
     (
         sdf(link("a") + link("b") + joint("j", "a", "b") + joint("k", "world", "b")),
         "joints form a loop",
@@ -151,14 +160,27 @@ REFUSED = [
     (sdf(link("a", pose="0 0 x 0 0 0")), "a number that is none: .*'x'"),
     (sdf(link("a", pose="0 0 0")), "a pose must be 6 numbers, or 7 with a quaternion"),
     (sdf(link("a", "<gravity>false</gravity>")), "link 'a' has no gravity"),
-    (sdf(link("a") + "<model name='n'/>"), "model: unknown element 'model' .valid: link, joint"),
-    (sdf(link("a") + "<frame name='f'><pose relative_to='g'/></frame>" + "<link name='b'><pose "
-         "relative_to='f'/></link>"), "no frame 'g'"),
-    ("<sdf version='1.9'><include><uri>m</uri></include></sdf>", "and 1 included ones"),
+    (sdf(link("a") + joint("j", "a", "world")), "joint 'j' carries the world"),
+    (sdf(link("a") + link("a")), "two links, joints, frames or models are called 'm::a'"),
+    ("<sdf version='1.9'/>", "the SDF has no model"),
+    (
+        sdf(link("a") + joint("j", "world", "a", "fixed").replace(
+            "<axis>", "<drake:rotor_inertia>1</drake:rotor_inertia><axis>")),
+        "joint 'j' is a fixed joint with drake:rotor_inertia",
+    ),
+    ("<sdf version='new'><model name='m'/></sdf>", "a number that is none: .*'new'"),
     (
         sdf(link("a") + joint("j", "world", "a", axis="<xyz>0 0 1</xyz><dynamics>"
+            "<spring_stiffness>stiff</spring_stiffness></dynamics>")),
+        "a number that is none: .*'stiff'",
+    ),
+    (sdf(link("a") + "<frame name='f'><pose relative_to='g'/></frame>" + "<link name='b'><pose "
+         "relative_to='f'/></link>"), "no frame 'g'"),
+    ("<sdf><include><uri>model://m</uri></include></sdf>", "include 'model://m' .line 1.: cannot"),
+    (
+        sdf(link("a") + joint("j", "world", "a", "ball", "<xyz>0 0 1</xyz><dynamics>"
             "<spring_stiffness>2</spring_stiffness></dynamics>")),
-        "joint 'j' has a spring",
+        "joint 'j' is a ball joint with spring_stiffness",
     ),
 ]  # fmt: skip
 
@@ -167,6 +189,31 @@ REFUSED = [
 def test_what_is_not_common_is_named(tmp_path, text, message):
     with pytest.raises(ModelError, match=message):
         urdf(text, tmp_path)
+
+
+def test_names_of_several_models_keep_their_scope(tmp_path):
+    nested = f'<model name="n"><pose>0 0 1 0 0 0</pose>{link("a")}</model>'
+    one = read_articulation(urdf(sdf(link("a") + nested), tmp_path))
+    assert list(one.links) == ["world", "a", "n::a"]
+    text = f"""<sdf version="1.9"><world name="w"><model name="k">{link("a")}{nested}</model>
+      <model name="m">{link("a")}{joint("j", "world", "a")}</model></world></sdf>"""
+    several = read_articulation(urdf(text, tmp_path))
+    assert {body.joint for body in several.bodies} == {"k::a", "k::n::a", "m::j"}
+    np.testing.assert_allclose(several.bodies[1].placement.translation, [0.0, 0.0, 1.0])
+
+
+def test_a_static_model_moves_nowhere(tmp_path):
+    nested = f'<model name="n">{link("b")}</model>'
+    text = sdf(f"<static>1</static>{link('a')}{nested}{link('c')}{joint('j', 'a', 'c')}")
+    assert read_articulation(urdf(text, tmp_path)).bodies == ()
+
+
+def test_a_joint_of_drake_may_follow_another_one(tmp_path):
+    follow = '<drake:mimic joint="j" multiplier="-2" offset="0.5"/>'
+    second = joint("k", "a", "b").replace("</joint>", follow + "</joint>")
+    text = sdf(link("a") + link("b") + joint("j", "world", "a") + second)
+    mimic = read_articulation(urdf(text, tmp_path)).bodies[1].mimic
+    assert (mimic.master, mimic.ratio, mimic.offset) == ("j", -2.0, 0.5)
 
 
 def test_self_collision_has_to_be_asked_for(tmp_path):

@@ -42,7 +42,7 @@ def test_a_visitor_sees_bodies_and_forces_where_they_are():
         shown = visit(page.address)
         check(shown, engine)
         assert shown.nodes["/c/mug/look/0/side"] == "CylinderMessage"
-        assert shown.nodes["/ground/ground/look/0/box"] == "BoxMessage"
+        assert shown.nodes["/ground/ground/look/0/plane"] == "BoxMessage"
         assert "/forces" not in shown.arrows
         engine.step(400)
         # Nobody has called update: who comes now is shown this state all the same.

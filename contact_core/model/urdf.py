@@ -1,0 +1,133 @@
+"""Pinocchio's tree of a URDF, and what is wrong with the file where it has none."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+
+import numpy as np
+import pinocchio as pin
+
+from contact_core.base.errors import ModelError
+from contact_core.model.elements import parse, place
+
+# Attributes that are numbers, and how many; of elements in links and joints.
+_NUMBERS = {
+    "origin": {"xyz": 3, "rpy": 3, "quat_xyzw": 4},
+    "axis": {"xyz": 3},
+    "mass": {"value": 1},
+    "inertia": dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), 1),
+    "limit": dict.fromkeys(("lower", "upper", "effort", "velocity"), 1),
+    "dynamics": {"damping": 1, "friction": 1, "spring_stiffness": 1, "spring_reference": 1},
+    "mimic": {"multiplier": 1, "offset": 1},
+    "mesh": {"scale": 3},
+    "box": {"size": 3},
+    "sphere": {"radius": 1},
+    "cylinder": {"radius": 1, "length": 1},
+    "capsule": {"radius": 1, "length": 1},
+}
+_WITHIN = {"inertial", "collision", "geometry", *_NUMBERS}
+_RENAMED = " (joint)"  # added to the name of a joint for a moment
+_STDERR = 2
+
+
+def read_tree(text: str, *base: pin.JointModel) -> pin.Model:
+    """Return the kinematic tree of a URDF.
+
+    Args:
+        text: Its text.
+        base: The joint of its root link; none if that is fixed.
+
+    Raises:
+        ModelError: If it is invalid; the message names the element and what is wrong.
+    """
+    try:
+        return pin.buildModelFromXML(text, *base)
+    except (ValueError, RuntimeError) as error:
+        reason = next(malformed(parse(text, ""), ""), "") or _printed(
+            lambda: pin.buildModelFromXML(text)
+        )
+        raise ModelError(f"cannot read the URDF: {reason or error}") from error
+
+
+def lock_joints(model: pin.Model, locked: Sequence[int], q: np.ndarray) -> pin.Model:
+    """Return a tree without some of its joints; a joint may have the name of a link.
+
+    Args:
+        model: The tree.
+        locked: Numbers of the joints to hold.
+        q: (nq) where to hold them.
+    """
+    bodies = {frame.name for frame in model.frames if frame.type == pin.FrameType.BODY}
+    whole = model.copy()
+    clashing = {name: f"{name}{_RENAMED}" for name in whole.names if name in bodies}
+    _rename_joints(whole, clashing)
+    reduced = pin.buildReducedModel(whole, list(locked), q)
+    _rename_joints(reduced, {new: old for old, new in clashing.items()})
+    return reduced
+
+
+def _rename_joints(model: pin.Model, names: Mapping[str, str]) -> None:
+    for number, name in enumerate(list(model.names)):
+        model.names[number] = names.get(name, name)
+    for frame in model.frames:
+        if frame.type != pin.FrameType.BODY:
+            frame.name = names.get(frame.name, frame.name)
+
+
+def malformed(robot: ElementTree.Element, where: str) -> Iterator[str]:
+    """Yield the attributes that are not the numbers they have to be; looks excepted.
+
+    Pinocchio's parser refuses most, but only drops a whole inertial.
+
+    Args:
+        robot: Root element of the URDF.
+        where: What it is.
+    """
+    for owner in robot:
+        for element in _without_looks(owner):
+            for key, count in _NUMBERS.get(element.tag, {}).items():
+                value = element.get(key)
+                positive = element.tag == "limit" and key in ("effort", "velocity")
+                if value is not None and not _are_numbers(value, count, positive):
+                    valid = "1 number" if count == 1 else f"{count} numbers"
+                    valid += " >= 0" if positive else ""
+                    yield (
+                        f"{owner.tag} '{owner.get('name', '')}': {element.tag} {key}='{value}' "
+                        f"({place(element, where)}; valid: {valid})"
+                    )
+
+
+def _without_looks(element: ElementTree.Element) -> Iterator[ElementTree.Element]:
+    if element.tag in ("link", "joint", *_WITHIN):
+        yield element
+        for child in element:
+            yield from _without_looks(child)
+
+
+def _are_numbers(text: str, count: int, positive: bool) -> bool:
+    try:
+        numbers = [float(word) for word in text.split()]
+    except ValueError:
+        return False
+    return len(numbers) == count and not (positive and min(numbers) < 0.0)
+
+
+def _printed(action: Callable[[], object]) -> str:
+    """What a library prints about its failure, which its exception does not say."""
+    with tempfile.TemporaryFile() as file:
+        saved = os.dup(_STDERR)
+        os.dup2(file.fileno(), _STDERR)
+        try:
+            with suppress(ValueError, RuntimeError):
+                action()
+        finally:
+            os.dup2(saved, _STDERR)
+            os.close(saved)
+        file.seek(0)
+        lines = file.read().decode(errors="replace").splitlines()
+    causes = (line.partition("Error:")[2].strip() for line in lines if "Error:" in line)
+    return "; ".join(dict.fromkeys(causes))

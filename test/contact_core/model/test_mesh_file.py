@@ -1,0 +1,92 @@
+"""Meshes are in metres and upright, whatever unit and axis their files have."""
+
+import numpy as np
+import pytest
+
+from contact_core.model.mesh_file import load_mesh
+from contact_core.model.visuals import visuals
+from contact_core.multibody.collision.shapes import triangles_from_coal
+from contact_core.robot.description import collision_shapes
+
+DAE = """<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema"
+  version="1.4.1"><asset>{unit}<up_axis>Z_UP</up_axis></asset><library_geometries>
+  <geometry id="g"><mesh><source id="p"><float_array id="a" count="12">0 0 0 200 0 0 0 400 0 0 0 600
+  </float_array><technique_common><accessor source="#a" count="4" stride="3">
+  <param name="X" type="float"/><param name="Y" type="float"/><param name="Z" type="float"/>
+  </accessor></technique_common></source><vertices id="v"><input semantic="POSITION" source="#p"/>
+  </vertices><triangles count="4"><input semantic="VERTEX" source="#v" offset="0"/>
+  <p>0 2 1 0 1 3 0 3 2 1 2 3</p></triangles></mesh></geometry></library_geometries>
+  <library_visual_scenes><visual_scene id="s"><node id="n"><translate>100 0 0</translate>
+  <instance_geometry url="#g"/></node></visual_scene></library_visual_scenes>
+  <scene><instance_visual_scene url="#s"/></scene></COLLADA>"""
+
+
+def urdf(file, scale="1 1 1"):
+    """Return a link that looks and collides like a mesh."""
+    geometry = f'<geometry><mesh filename="{file}" scale="{scale}"/></geometry>'
+    return f"""<robot name="r"><link name="a"><collision>{geometry}</collision>
+      <visual>{geometry}</visual></link></robot>"""
+
+
+def extent(points):
+    return np.ptp(points, axis=0)
+
+
+@pytest.mark.parametrize(
+    ("unit", "metres"),
+    [
+        ('<unit name="millimeter" meter="0.001"/>', 1e-3),
+        ("<unit meter='0.0254' name='inch'/>", 0.0254),
+        ('<unit name="meter" meter="1"/>', 1.0),
+        ("", 1.0),
+    ],
+)
+def test_the_unit_of_a_dae_is_read(tmp_path, unit, metres):
+    file = tmp_path / "m.dae"
+    file.write_text(DAE.format(unit=unit))
+    points, _ = triangles_from_coal(load_mesh(file, np.array([1.0, 1.0, 2.0])))
+    np.testing.assert_allclose(extent(points), metres * np.array([200.0, 400.0, 1200.0]))
+    assert points[:, 0].min() == pytest.approx(100.0 * metres)
+    (shape,) = collision_shapes(urdf(file), meshes=True)
+    (seen,) = visuals(urdf(file))
+    for found in (2.0 * np.array(shape.shape.size), extent(triangles_from_coal(seen.solid)[0])):
+        assert found.max() < 700.0 * metres
+
+
+@pytest.mark.parametrize("kind", ["glb", "gltf"])
+def test_y_of_a_gltf_is_up(tmp_path, kind):
+    trimesh = pytest.importorskip("trimesh")
+    box = trimesh.creation.box(extents=(0.2, 0.4, 0.6))
+    box.apply_translation((0.0, 0.2, 0.1))
+    file = tmp_path / f"box.{kind}"
+    box.export(file)
+    (shape,) = collision_shapes(urdf(file, "1 2 3"), meshes=True)
+    np.testing.assert_allclose(shape.shape.size, [0.1, 0.6, 0.6], rtol=1e-6)
+    np.testing.assert_allclose(shape.placement.translation, [0.0, -0.2, 0.6], atol=1e-6)
+
+
+def test_an_upright_gltf_is_that_of_drake(tmp_path):
+    from pydrake.geometry import Convex, SceneGraph
+    from pydrake.multibody.parsing import Parser
+    from pydrake.multibody.plant import MultibodyPlant
+
+    trimesh = pytest.importorskip("trimesh")
+    corners = trimesh.convex.convex_hull(np.random.default_rng(0).normal(size=(9, 3)))
+    file = tmp_path / "m.gltf"
+    corners.export(file)
+    convex = "><drake:declare_convex/></mesh></geometry></coll"
+    text = urdf(file).replace("/></geometry></coll", convex)
+    (tmp_path / "m.urdf").write_text(text.replace("<robot", "<robot xmlns:drake='d'"))
+    scene = SceneGraph()
+    plant = MultibodyPlant(0.0)
+    plant.RegisterAsSourceForSceneGraph(scene)
+    Parser(plant).AddModels(str(tmp_path / "m.urdf"))
+    (geometry,) = plant.GetCollisionGeometriesForBody(plant.GetBodyByName("a"))
+    shape = scene.model_inspector().GetShape(geometry)
+    assert isinstance(shape, Convex)
+    hull = shape.GetConvexHull()
+    expected = np.array([hull.vertex(k) for k in range(hull.num_vertices())])
+    (found,) = collision_shapes(urdf(file), meshes=True)
+    points = found.shape.mesh.vertices + found.placement.translation
+    np.testing.assert_allclose(points.min(axis=0), expected.min(axis=0), atol=1e-6)
+    np.testing.assert_allclose(points.max(axis=0), expected.max(axis=0), atol=1e-6)

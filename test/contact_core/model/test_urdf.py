@@ -1,0 +1,69 @@
+"""What is wrong with a URDF is said in the error, not only on stderr."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from contact_core.base.errors import ModelError
+from contact_core.model.urdf import lock_joints, read_tree
+from contact_core.robot.robot import Robot
+
+GOOD = """<robot name="r"><link name="base"/><joint name="elbow" type="revolute"><origin
+  xyz="0 0 1" rpy="0 0 0"/><parent link="base"/><child link="c"/><axis xyz="0 1 0"/><limit
+  lower="-3" upper="3" effort="10" velocity="10"/></joint><link name="c"><inertial>
+  <mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  </robot>"""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "message"),
+    [
+        (
+            'rpy="0 0 0"',
+            'rpy="1.57, 0 0"',
+            "joint 'elbow': origin rpy='1.57, 0 0'",
+        ),
+        ('xyz="0 0 1"', 'xyz="0 0"', "joint 'elbow': origin xyz='0 0'"),
+        ('effort="10"', 'effort="-10"', r"limit effort='-10' \(line 2; valid: 1 number >= 0\)"),
+        ('upper="3"', 'upper="3,5"', r"limit upper='3,5' \(line 2; valid: 1 num"),
+        ('type="revolute"', 'type="hinge"', "elbow.*hinge"),
+        ('<child link="c"/>', '<child link="d"/>', "d"),
+        ('<link name="base"/>', '<link name="c"/>', "c.*not unique"),
+        ('<limit\n  lower="-3" upper="3" effort="10" velocity="10"/>', "", "elbow.*limit"),
+    ],
+)
+def test_the_error_names_what_is_wrong(right, wrong, message):
+    assert read_tree(GOOD).nv == 1
+    assert right in GOOD
+    with pytest.raises(ModelError, match=f"cannot read the URDF: .*{message}"):
+        read_tree(GOOD.replace(right, wrong))
+
+
+def chain(*joints):
+    """Return an arm; each joint carries a link of the same number, L1, L2, ..."""
+    parts = "".join(
+        f'''<joint name="{name}" type="revolute"><origin xyz="0 0.1 0.3"/><parent link="L{k}"/>
+        <child link="L{k + 1}"/><axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="10"
+        velocity="10"/></joint><link name="L{k + 1}"><inertial><origin xyz="0.1 0 0.1"/>
+        <mass value="{k + 1}"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+        <collision><geometry><sphere radius="0.1"/></geometry></collision></link>'''
+        for k, name in enumerate(joints)
+    )
+    return f'<robot name="r"><link name="L0"/>{parts}</robot>'
+
+
+def test_joints_may_have_the_names_of_links():
+    plain, clash = chain("a", "b", "c"), chain("L1", "L3", "L2")
+    q = np.array([0.1, 0.2, 0.3])
+    trees = [lock_joints(read_tree(text), [2], q) for text in (plain, clash)]
+    assert list(trees[1].names) == ["universe", "L1", "L2"]
+    for tree in trees:
+        assert [f.name for f in tree.frames if f.type == pin.FrameType.BODY][-1] == "L3"
+    matrices = [pin.crba(tree, tree.createData(), np.array([0.4, 0.5])) for tree in trees]
+    np.testing.assert_allclose(matrices[0], matrices[1])
+    poses = []
+    for text, joints in ((plain, ("a", "b", "c")), (clash, ("L1", "L3", "L2"))):
+        robot = Robot(text, joints, "L3")
+        robot.update(q)
+        poses.append(robot.tool_pose())
+    assert poses[0].isApprox(poses[1])
