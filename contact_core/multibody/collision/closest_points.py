@@ -23,7 +23,7 @@ TOUCHING = 1e-9
 MAX_CORNERS = 64
 # By so much shapes are moved into or out of each other where rounding decides [m].
 NUDGE = 1e-6
-MOST_NUDGE = 1e-2
+MAX_NUDGE = 1e-2
 
 Vector = tuple[float, float, float]
 
@@ -60,7 +60,7 @@ def closest_points(
         # By so much it was moved along the direction in which it comes out.
         depth += NUDGE * (x * n[0] + y * n[1] + z * n[2])
     nudge, out = NUDGE, 0.0
-    while distance <= 0.0 and nudge < MOST_NUDGE:
+    while distance <= 0.0 and nudge < MAX_NUDGE:
         # What is round may be a little deeper than the depth that was found.
         out = max(depth, 0.0) + nudge
         _move(p, out, n)
