@@ -244,12 +244,13 @@ class ContactParticleFilter:
             # A place that explains the torque is not left for one that does not.
             moved = place.shape, place.point.copy()
             place.shape, place.point[:] = before
-            if place.residual(placement, sample.smooth) > cost / joints:
+            if place.residual(placement, sample.smooth) <= cost / joints:
+                at = main, place.shape, place.point
+                cost, residual, left, spread = evaluate_at(
+                    surface, placement, p, modes, self._friction, sample, *at, found
+                )
+            else:
                 place.shape, place.point[:] = moved
-            at = main, place.shape, place.point
-            cost, residual, left, spread = evaluate_at(
-                surface, placement, p, modes, self._friction, sample, *at, found
-            )
         point, place.force = found[0], found[2]
         if math.isnan(self._residual):
             self._residual = residual / joints

@@ -379,10 +379,20 @@ WORKCELL = f"""<sdf version="1.9"><world name="w">
   </world></sdf>"""
 
 
+def assert_where_drake_has_them(engine, instance, plant, context):
+    from pydrake.multibody.tree import BodyIndex
+
+    for index in range(1, plant.num_bodies()):
+        body = plant.get_body(BodyIndex(index))
+        name = f"{plant.GetModelInstanceName(body.model_instance())}::{body.name()}"
+        expected = plant.EvalBodyPoseInWorld(context, body).GetAsMatrix4()
+        pose = engine.observer.pose(instance, name).homogeneous
+        np.testing.assert_allclose(pose, expected, atol=1e-12, err_msg=name)
+
+
 def test_a_workcell_of_several_models_is_that_of_drake():
     from pydrake.multibody.parsing import Parser
     from pydrake.multibody.plant import MultibodyPlant
-    from pydrake.multibody.tree import BodyIndex
 
     plant = MultibodyPlant(0.0)
     Parser(plant).AddModelsFromString(WORKCELL, "sdf")
@@ -400,12 +410,7 @@ def test_a_workcell_of_several_models_is_that_of_drake():
             engine.q[built.arrays.joints.q[built.joints[name]]] = 0.2
     plant.SetPositions(context, position)
     engine.evaluate()
-    for index in range(1, plant.num_bodies()):
-        body = plant.get_body(BodyIndex(index))
-        name = f"{plant.GetModelInstanceName(body.model_instance())}::{body.name()}"
-        expected = plant.EvalBodyPoseInWorld(context, body).GetAsMatrix4()
-        pose = engine.observer.pose("cell", name).homogeneous
-        np.testing.assert_allclose(pose, expected, atol=1e-12, err_msg=name)
+    assert_where_drake_has_them(engine, "cell", plant, context)
     order = [found[name].velocity_start() for name in ("arm::turn", "arm::hand::j")]
     ours = [built.joints[name] for name in ("arm::turn", "arm::hand::j")]
     matrix = engine.observer.mass_matrix()[np.ix_(ours, ours)]
@@ -442,7 +447,6 @@ def write_models(folder):
 def test_included_models_are_where_they_are_in_drake(tmp_path):
     from pydrake.multibody.parsing import Parser
     from pydrake.multibody.plant import MultibodyPlant
-    from pydrake.multibody.tree import BodyIndex
 
     write_models(tmp_path)
     plant = MultibodyPlant(0.0)
@@ -453,12 +457,7 @@ def test_included_models_are_where_they_are_in_drake(tmp_path):
     plant.Finalize()
     context = plant.CreateDefaultContext()
     engine = World(gravity=(0, 0, -9.8)).add("w", tmp_path / "world.sdf").build()
-    for index in range(1, plant.num_bodies()):
-        body = plant.get_body(BodyIndex(index))
-        name = f"{plant.GetModelInstanceName(body.model_instance())}::{body.name()}"
-        expected = plant.EvalBodyPoseInWorld(context, body).GetAsMatrix4()
-        found = engine.observer.pose("w", name).homogeneous
-        np.testing.assert_allclose(found, expected, atol=1e-12, err_msg=name)
+    assert_where_drake_has_them(engine, "w", plant, context)
     assert engine.built.arrays.joints.stiffness[engine.built.joints["stool::j"]] == 3.0
     # A folder says in its list which file it means.
     text = (tmp_path / "world.sdf").read_text().replace("/leg.sdf", "").replace("/model.sdf", "")
