@@ -39,9 +39,10 @@ class SolverConfig:
         20, "largest number of sub-steps into which a failed step is cut", low=1, high=100
     )
     friction_law: str = parameter(
-        "linear",
-        "friction within stiction: the paper's, or Drake's",
-        options=("linear", "quadratic"),
+        "elastic",
+        "friction of what sticks: a spring, which holds; or the paper's law or Drake's, which creep"
+        " at less than v_s",
+        options=("elastic", "linear", "quadratic"),
     )
     line_search: bool = parameter(True, "limit Newton updates at slip-stick transitions (TALS)")
     landing: float = parameter(

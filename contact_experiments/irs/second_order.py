@@ -10,6 +10,7 @@ import numpy as np
 
 from contact_core.base.errors import ModelError
 from contact_core.robot.scene import Instance
+from contact_core.robot.scene_config import SolverConfig
 from contact_core.robot.surface import Surface
 from irs_planner.dynamics import Dynamics, Jacobians
 from irs_planner.scenes import load_scene
@@ -247,7 +248,9 @@ class SecondOrderDynamics(Dynamics):
     def _engine(self) -> Engine:
         """Return the engine of this thread."""
         if not hasattr(self._thread, "engine"):
-            engine = Engine(self._built, self.simulation_step)
+            # A state of the problem has no shear of contacts.
+            law = SolverConfig(friction_law="linear")
+            engine = Engine(self._built, self.simulation_step, law)
             stiffness = np.array([link.stiffness for link in self.scene.links])
             engine.work.drives.stiffness[self._links] = stiffness
             engine.work.drives.damping[self._links] = DAMPING * stiffness

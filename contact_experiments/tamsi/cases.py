@@ -89,7 +89,7 @@ class StickSlipBox(Case):
     """m vdot = f(t) - mu~(|v| / v_s) W sgn(v): a box sticks and slips, ``tamsi`` Sec. IV-A."""
 
     time_step: float = parameter(1e-2, "time step of the simulation", unit="s", above=0.0, high=1.0)
-    solver: SolverConfig = nested(SolverConfig)
+    solver: SolverConfig = nested(SolverConfig, friction_law="linear")
 
     def engine(self) -> Engine:
         """Return an engine with the box at rest."""
@@ -160,7 +160,7 @@ class ParallelGripper(Case):
     shake_period: float = parameter(0.5, "period T of the shaking", unit="s", above=0.0)
     shake_amplitude: float = parameter(0.15, "amplitude A of the shaking", unit="m", low=0.0)
     grip_force: float = parameter(10.0, "force of the sliding finger", unit="N", low=0.0)
-    solver: SolverConfig = nested(SolverConfig)
+    solver: SolverConfig = nested(SolverConfig, friction_law="linear")
 
     @staticmethod
     def load() -> ParallelGripper:
@@ -208,7 +208,7 @@ class AllegroHand(Case):
     period: float = parameter(
         3.0, "period in which the mug is turned to and fro", unit="s", above=0.0
     )
-    solver: SolverConfig = nested(SolverConfig)
+    solver: SolverConfig = nested(SolverConfig, friction_law="linear")
 
     def model(self) -> BuiltModel:
         """Return the model of hand and mug."""

@@ -159,6 +159,7 @@ class _Machine:
         position, velocity = np.split(state, 2)
         size = len(self._dofs)
         self._engine.q[self._dofs], self._engine.v[self._dofs] = position[:size], velocity[:size]
+        self._engine.relax()
 
     def state(self, reference: np.ndarray) -> np.ndarray:
         """Return the state of the problem, with that of the references (2, nd)."""

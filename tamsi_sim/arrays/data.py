@@ -79,6 +79,9 @@ class ContactForces(NamedTuple):
 
     Attributes:
         elastic: (nc) k delta at the start of the (sub-)step [N].
+        compliance: (nc) of the shear, see :mod:`tamsi_sim.scheme.shear` [m/N].
+        initial_shear: (nc, 2) at the start of the step, along the tangents [m].
+        shear: (nc, 2) the same at the start of the sub-step [m].
         velocity: (nc, 3) in the contact's frame [m/s].
         update: (nc, 3) its change by Newton's update [m/s].
         force: (nc, 3) on A in the contact's frame [N].
@@ -87,11 +90,38 @@ class ContactForces(NamedTuple):
     """
 
     elastic: Annotated[np.ndarray, float, "nc"]
+    compliance: Annotated[np.ndarray, float, "nc"]
+    initial_shear: Annotated[np.ndarray, float, "nc", 2]
+    shear: Annotated[np.ndarray, float, "nc", 2]
     velocity: Annotated[np.ndarray, float, "nc", 3]
     update: Annotated[np.ndarray, float, "nc", 3]
     force: Annotated[np.ndarray, float, "nc", 3]
     gradient: Annotated[np.ndarray, float, "nc", 3, 3]
     mean_force: Annotated[np.ndarray, float, "nc", 3]
+
+
+class ShearMemory(NamedTuple):
+    """How the pairs of shapes that touch were sheared at the end of the last step: part of the state.
+
+    Attributes:
+        number: (2) pairs, and their points.
+        shapes: (np, 2) shapes A and B of the pairs.
+        first: (np + 1) first point of each pair.
+        energy: (np) of its shear [J].
+        point: (nc, 3) the points, from A's origin, world axes [m].
+        shear: (nc, 3) of A against B, world [m].
+        table: (hash) scratch, the pairs by the hash of their shapes.
+        q: (nq) positions after that step; where others were set by hand, nothing is sheared.
+    """
+
+    number: Annotated[np.ndarray, int, 2]
+    shapes: Annotated[np.ndarray, int, "np", 2]
+    first: Annotated[np.ndarray, int, "np + 1"]
+    energy: Annotated[np.ndarray, float, "np"]
+    point: Annotated[np.ndarray, float, "nc", 3]
+    shear: Annotated[np.ndarray, float, "nc", 3]
+    table: Annotated[np.ndarray, int, "hash"]
+    q: Annotated[np.ndarray, float, "nq"]
 
 
 class ContactMoments(NamedTuple):
@@ -290,6 +320,7 @@ class Work(NamedTuple):
         jacobian: Of the contacts.
         angular: Of their angular velocities, for (nr) contacts with moments.
         islands: The order of Newton's rows.
+        shear: How contacts that stick were sheared.
         contact_forces: The contact law.
         contact_moments: Its torsional and rolling friction.
         joint_forces: The joints' laws.
@@ -313,6 +344,7 @@ class Work(NamedTuple):
     jacobian: Jacobian
     angular: Jacobian
     islands: Islands
+    shear: ShearMemory
     contact_forces: ContactForces
     contact_moments: ContactMoments
     joint_forces: JointForces

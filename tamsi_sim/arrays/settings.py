@@ -16,11 +16,13 @@ class FrictionLaw(IntEnum):
     """How friction grows inside stiction, s = slip speed / v_s.
 
     LINEAR is mu s, ``tamsi`` (7); QUADRATIC is mu s (2 - s), which is smooth at s = 1 and
-    what Drake implements.
+    what Drake implements. Both creep. ELASTIC holds: friction is a spring that shears with the
+    surfaces and slips at mu, see :mod:`tamsi_sim.scheme.shear`.
     """
 
     LINEAR = 0
     QUADRATIC = 1
+    ELASTIC = 2
 
 
 class SchemeSettings(NamedTuple):

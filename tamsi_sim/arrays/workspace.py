@@ -11,7 +11,7 @@ import pinocchio as pin
 
 from contact_core.multibody.rigid_body.joints import BALL, FREE, columns_of
 from contact_core.multibody.selection import allocate
-from tamsi_sim.arrays.data import Model, Work
+from tamsi_sim.arrays.data import Model, ShearMemory, Work
 
 
 class Room(NamedTuple):
@@ -73,6 +73,7 @@ def enlarge(work: Work, model: Model, room: Room) -> Work:
         room: Its room.
     """
     new = make_work(model, len(work.state.q), room, len(work.newton.residuals) - 1)
+    copy_shear(work.shear, new.shear)
     return new._replace(
         state=work.state,
         drives=work.drives,
@@ -82,6 +83,17 @@ def enlarge(work: Work, model: Model, room: Room) -> Work:
         joint_forces=work.joint_forces,
         energy=work.energy,
     )
+
+
+def copy_shear(memory: ShearMemory, target: ShearMemory) -> None:
+    """Copy the shear of contacts.
+
+    Args:
+        memory: From here.
+        target: Of a workspace that has at least as much room.
+    """
+    for array, into in zip(memory, target, strict=True):
+        into[: len(array)] = array
 
 
 def make_work(model: Model, nq: int, room: Room, max_iterations: int) -> Work:
@@ -110,6 +122,8 @@ def make_work(model: Model, nq: int, room: Room, max_iterations: int) -> Work:
         "nw": int(np.diff(model.trees.first_dof).max(initial=0)),
         "ns": len(model.geometry.kind),
         "np": nc + 1,
+        "np + 1": nc + 2,
+        "hash": 1 << (2 * nc + 1).bit_length(),
         "nh": nh,
         "nh + 1": nh + 1,
         "nk": room.close,

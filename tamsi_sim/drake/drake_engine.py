@@ -83,6 +83,9 @@ class DrakeEngine:
         self._force.FixValue(self._context, np.zeros(plant.num_velocities()))
         self._simulator.Initialize()
 
+    def relax(self) -> None:
+        """Do nothing: Drake's friction has no springs."""
+
     def evaluate(self) -> int:
         """Take over the state, and forget the contacts of the last step.
 

@@ -46,6 +46,9 @@ class Physics(Protocol):
     def step(self, steps: int = 1) -> StepStatus:
         """Advance by some steps, or up to the first that fails; return how the last one ended."""
 
+    def relax(self) -> None:
+        """Relax the springs that the friction of joints and contacts is before anything slides."""
+
     def evaluate(self) -> int:
         """Take over a state that was set, and return the number of contact points."""
 

@@ -108,10 +108,11 @@ class Plant:
         self._acceleration = np.zeros(self.n)
         engine.q[:] = self._start
         for array in (
-            engine.v, engine.deflection, drives.target, drives.target_rate, engine.counters,
+            engine.v, drives.target, drives.target_rate, engine.counters,
             engine.contact_impulse, drives.applied,
         ):  # fmt: skip
             array[:] = 0
+        engine.relax()
         drives.target[self._arm] = config.robot.initial_positions
         gripper = config.robot.gripper
         self._gripper = GripperCommand(gripper.initial_target, gripper.initial_effort)

@@ -13,7 +13,9 @@ from tamsi_sim.arrays.data import ContactForces
 from tamsi_sim.arrays.settings import FrictionLaw, SchemeSettings
 from tamsi_sim.arrays.simulation import Simulation
 
-QUADRATIC = int(FrictionLaw.QUADRATIC)
+SMALL = 1e-100
+"""What friction holds up to a smaller slip velocity, it does not hold [m/s]."""
+QUADRATIC, ELASTIC = int(FrictionLaw.QUADRATIC), int(FrictionLaw.ELASTIC)
 
 
 @leaf_kernel
@@ -63,15 +65,42 @@ def friction_coefficient(
         (g [s/m], g' [s^3/m^3]).
     """
     square = x * x + y * y + soft * soft
-    speed = math.sqrt(square)
-    if speed >= stiction:
-        g = mu / speed
+    if square >= stiction * stiction:
+        g = mu / math.sqrt(square)
         return g, -g / square
     if law == QUADRATIC:
+        speed = math.sqrt(square)
         # mu s (2 - s) / |v|: finite at rest, where its slope acts along a null direction.
         g = mu * (2.0 - speed / stiction) / stiction
         return g, -mu / (stiction * stiction * speed) if speed > 0.0 else 0.0
     return mu / stiction, 0.0
+
+
+@inlined_kernel
+def slip_velocity(
+    settings: SchemeSettings, forces: ContactForces, c: int, reach: float, h: float
+) -> tuple[float, float, float]:
+    """Return a contact's slip from the velocity at which its friction is zero, and where it sticks.
+
+    At the end of a (sub-)step the force of a spring is a line in the velocity, too: a
+    regularisation about another velocity than zero.
+
+    Args:
+        settings: The scheme.
+        forces: Reads velocity, shear and its compliance.
+        c: The contact.
+        reach: mu pi, the largest friction force [N].
+        h: Length of the (sub-)step [s].
+
+    Returns:
+        Slip along both tangents, and that below which friction is linear [m/s].
+    """
+    x, y = forces.velocity[c, 0], forces.velocity[c, 1]
+    if settings.friction_law != ELASTIC:
+        return x, y, settings.stiction_velocity
+    rate = 1.0 / h
+    x, y = x + rate * forces.shear[c, 0], y + rate * forces.shear[c, 1]
+    return x, y, rate * reach * forces.compliance[c]
 
 
 @inner_kernel
@@ -101,23 +130,26 @@ def update_contact_force(
     h: float,
 ) -> None:
     """Compute force and minus its derivative at one contact from its velocity, see above."""
-    stiction = settings.stiction_velocity
-    soft = settings.soft_norm * stiction
-    velocity = forces.velocity[c]
-    x, y = velocity[0], velocity[1]
-    pair = contacts.pair[c]
+    velocity, pair = forces.velocity[c], contacts.pair[c]
     dissipation, mu = pairs.dissipation[pair], pairs.friction[pair]
     pi, slope = normal_force(
         forces.elastic[c], contacts.stiffness[c], dissipation, velocity[NORMAL], h
     )
-    g, bend = friction_coefficient(settings.friction_law, mu, x, y, stiction, soft)
+    x, y, stiction = slip_velocity(settings, forces, c, mu * pi, h)
+    soft = settings.soft_norm * settings.stiction_velocity
+    g, bend, pull = 0.0, 0.0, slope
+    if stiction > SMALL:
+        g, bend = friction_coefficient(settings.friction_law, mu, x, y, stiction, soft)
+    if settings.friction_law == ELASTIC and x * x + y * y < stiction * stiction:
+        # What a spring holds does not depend on the normal force.
+        pull = 0.0
     force, gradient = forces.force[c], forces.gradient[c]
     force[0], force[1], force[NORMAL] = -pi * g * x, -pi * g * y, pi
     gradient[0, 0] = pi * (g + bend * x * x)
     gradient[0, 1] = gradient[1, 0] = pi * bend * x * y
     gradient[1, 1] = pi * (g + bend * y * y)
     # The normal force also changes the friction: W_tn of (22) makes (23) unsymmetric.
-    gradient[0, NORMAL], gradient[1, NORMAL] = g * x * slope, g * y * slope
+    gradient[0, NORMAL], gradient[1, NORMAL] = g * x * pull, g * y * pull
     gradient[NORMAL, NORMAL] = -slope
 
 

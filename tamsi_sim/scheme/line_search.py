@@ -35,36 +35,35 @@ def transition_limit(
     Returns:
         alpha in (0, 1].
     """
-    change = math.sqrt(dx * dx + dy * dy)
+    # Squares: the root of a number takes longer than all else here.
+    change, small, wide = dx * dx + dy * dy, tolerance * tolerance, stiction * stiction
     # The update does not matter.
-    if change < tolerance:
+    if change < small:
         return 1.0
     end_x, end_y = x + dx, y + dy
-    before = math.sqrt(x * x + y * y)
-    after = math.sqrt(end_x * end_x + end_y * end_y)
-    inside = landing * stiction / change
+    before, after = x * x + y * y, end_x * end_x + end_y * end_y
     if landing > 0.0:
         # Between rest and sliding: stop inside stiction, where the law is not flat.
-        if before < tolerance and after > stiction:
-            return inside
-        if before > stiction and after < tolerance:
-            return 1.0 - inside
+        if before < small and after > wide:
+            return landing * stiction / math.sqrt(change)
+        if before > wide and after < small:
+            return 1.0 - landing * stiction / math.sqrt(change)
     # Newton's method converges within stiction, and into it or out of it.
-    if before < stiction or after < stiction:
+    if before < wide or after < wide:
         return 1.0
     # Sliding to sliding through the stiction region: land where it is closest to rest.
     toward = x * dx + y * dy
     if toward < 0.0:
-        alpha = -toward / (change * change)
+        alpha = -toward / change
         if alpha < 1.0:
             miss_x, miss_y = x + alpha * dx, y + alpha * dy
-            miss = math.sqrt(miss_x * miss_x + miss_y * miss_y)
-            if miss < tolerance:
-                return alpha - inside
-            if miss < stiction:
+            miss = miss_x * miss_x + miss_y * miss_y
+            if miss < small:
+                return alpha - landing * stiction / math.sqrt(change)
+            if miss < wide:
                 return alpha
     # Sliding to sliding past the stiction region: limit the turn to theta_max.
-    if x * end_x + y * end_y > cos_max_angle * before * after:
+    if x * end_x + y * end_y > cos_max_angle * math.sqrt(before * after):
         return 1.0
     turn = abs(x * dy - y * dx)
     if turn == 0.0:
@@ -72,5 +71,6 @@ def transition_limit(
     max_angle = math.acos(cos_max_angle)
     # Law of sines in the triangle of v, alpha dv and their sum.
     bearing = math.atan2(turn, toward)
-    alpha = before * math.sin(max_angle) / (change * math.sin(bearing - max_angle))
+    ratio = math.sqrt(before / change)
+    alpha = ratio * math.sin(max_angle) / math.sin(bearing - max_angle)
     return min(alpha, 1.0)

@@ -21,6 +21,7 @@ from tamsi_sim.arrays.simulation import Simulation
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.scheme.contact import project, update_contact_forces
 from tamsi_sim.scheme.joint_forces import update_joint_forces
+from tamsi_sim.scheme.shear import POINTS, recall_shear
 from tamsi_sim.scheme.solver import assemble, solve
 from tamsi_sim.scheme.stepper import (
     advance,
@@ -35,8 +36,8 @@ from tamsi_sim.scheme.stepper import (
 # Blocks of columns, and how far their variables are shifted. The residual is linear in the forces
 # and quadratic in the initial velocity, nearly so in that of a body that turns freely: there the
 # differences are exact; the Stribeck curve bends, and there the shift is a share of its velocity.
-POSITION, VELOCITY, EFFORT, TARGET, DEFLECTION = 0, 1, 2, 3, 4
-SHIFTS = (1e-6, 1e-3, 1e-3, 1e-6, 1e-9)
+POSITION, VELOCITY, EFFORT, TARGET, DEFLECTION, SHEAR = 0, 1, 2, 3, 4, 5
+SHIFTS = (1e-6, 1e-3, 1e-3, 1e-6, 1e-9, 1e-9)
 STRIBECK_SHIFT = 1e-3
 
 
@@ -48,7 +49,7 @@ class Linearization:
     so a free body has a translation and a rotation vector, both in world axes, in place of
     the change of its quaternion, and a ball joint a rotation vector in axes that its parent
     carries. Inputs are held over all the steps; joints whose friction is a spring start with
-    the same deflection.
+    the same deflection, and contacts with the same shear.
 
     Attributes:
         status: The status of the last step; the matrices are NaN unless it is OK.
@@ -78,13 +79,14 @@ def linearize(simulation: Simulation, work: Work, steps: int, presliding: bool) 
         not differentiable; they are then those of one side.
     """
     nv = len(work.state.v)
-    # Deflections are a third block of states, and as columns the last of five.
-    rows, columns = (3 * nv, 5 * nv) if presliding else (2 * nv, 4 * nv)
-    total = np.eye(rows, 4 * nv)
-    total[2 * nv :] = 0.0
-    one = np.empty((rows, columns))
+    if (work.shear.q != work.state.q).any():
+        work.shear.number[:] = 0
+    # Behind position and velocity a state has deflections and the shear of what touches.
+    bent = nv if presliding else 0
+    total = np.zeros((2 * nv + bent + _shears(work), 4 * nv))
+    total[: 2 * nv, : 2 * nv] = np.eye(2 * nv)
     for _ in range(steps):
-        status = _linearize_step(simulation, work, one)
+        status, one = _linearize_step(simulation, work, bent)
         if status == StepStatus.OK and not np.isfinite(one).all():
             status = StepStatus.NOT_FINITE
         if status != StepStatus.OK:
@@ -97,47 +99,65 @@ def linearize(simulation: Simulation, work: Work, steps: int, presliding: bool) 
     return Linearization(status, *np.split(total[: 2 * nv], [2 * nv, 3 * nv], axis=1))
 
 
-def _linearize_step(simulation: Simulation, work: Work, jacobian: np.ndarray) -> StepStatus:
-    """Advance by one step and write its derivative if it succeeds."""
+def _shears(work: Work) -> int:
+    """Return how many coordinates the shear of contacts has."""
+    return 3 * int(work.shear.number[POINTS])
+
+
+def _linearize_step(
+    simulation: Simulation, work: Work, bent: int
+) -> tuple[StepStatus, np.ndarray]:
+    """Advance by one step; return its derivative, see :func:`differentiate_step`."""
     state, drives, deflection = work.state, work.drives, work.joint_forces.deflection
     moving = (
-        state.q, state.v, deflection, drives.applied, drives.target, work.contact_impulse,
-        work.counters,
+        state.q, state.v, deflection, *work.shear, drives.applied, drives.target,
+        work.contact_impulse, work.counters,
     )  # fmt: skip
     start = [array.copy() for array in moving]
     status = StepStatus(advance(simulation, 1))
+    jacobian = np.zeros((0, 0))
     if status == StepStatus.OK:
-        state.q[:], state.v[:], deflection[:] = start[:3]
-        differentiate_step(simulation, work.counters[SUBSTEPS], jacobian)
+        end = _shears(work)
+        for array, value in zip(moving, start[: -4], strict=False):
+            array[:] = value
+        jacobian = differentiate_step(simulation, work, bent, end)
         # Step once more, to leave the workspace as a step leaves it.
         for array, value in zip(moving, start, strict=True):
             array[:] = value
         advance(simulation, 1)
-    return status
+    return status, jacobian
 
 
-def differentiate_step(simulation: Simulation, parts: int, jacobian: np.ndarray) -> None:
+def differentiate_step(simulation: Simulation, work: Work, bent: int, end: int) -> np.ndarray:
     """Differentiate a step.
 
     Args:
         simulation: At the step's start, but with the joints' targets of the step; its state
             stays, its workspace is overwritten.
-        parts: How many sub-steps the step needs.
-        jacobian: (2 nv, 4 nv) receives d(q+, v+)/d(q, v, applied, target), changes of
-            configurations in the coordinates of a velocity; or (3 nv, 5 nv), d(q+, v+, z+)/d(q, v,
-            applied, target, z) with the deflections z of friction.
+        work: Its workspace.
+        bent: Number of deflections z of friction, nv or none.
+        end: Number of coordinates of the contacts' shear s at the end of the step.
+
+    Returns:
+        (2 nv + bent + end, 4 nv + bent + shear) derivative d(q+, v+, z+, s+)/d(q, v, applied,
+        target, z, s), changes of configurations in the coordinates of a velocity.
     """
-    rows, columns = jacobian.shape
-    nv = (columns - rows) // 2
+    nv, parts = len(work.state.v), int(work.counters[SUBSTEPS])
+    columns = 4 * nv + bent + _shears(work)
     # Velocities at the end of each sub-step, and their derivatives; 0 is the initial one.
     velocities = np.empty((parts + 1, nv))
     changes = np.zeros((parts + 1, nv, columns))
     changes[0, :, nv : 2 * nv] = np.eye(nv)
     systems = np.zeros((parts, nv, nv))
     drift, drift_change = np.empty(nv), np.zeros((nv, columns))
-    solve_again(simulation, velocities, systems, drift)
+    shear_rate, sheared = np.zeros((end, nv)), np.zeros((end, columns))
+    # As it is shifted, shear has the energy that it has.
+    work.shear.energy[:] = np.inf
+    solve_again(simulation, velocities, systems, drift, shear_rate)
     for part in range(parts):
-        differentiate_residual(simulation, part, velocities, changes, drift_change)
+        differentiate_residual(
+            simulation, part, bent, velocities, changes, drift_change, sheared
+        )
         if nv > 0:
             _, _, solution, singular = scipy.linalg.lapack.dgesv(systems[part], changes[part + 1])
             changes[part + 1] = np.nan if singular else solution
@@ -145,16 +165,19 @@ def differentiate_step(simulation: Simulation, parts: int, jacobian: np.ndarray)
     differentiate_motion(
         simulation, velocities[parts] + drift, changes[parts] + drift_change, moved
     )
-    jacobian[:nv] = moved
-    jacobian[nv : 2 * nv] = changes[parts]
-    if rows > 2 * nv:
-        jacobian[2 * nv :] = np.eye(nv, columns, 4 * nv)
-        differentiate_deflection(simulation, velocities, changes, jacobian[2 * nv :])
+    deflected = np.eye(bent, columns, 4 * nv)
+    if bent:
+        differentiate_deflection(simulation, velocities, changes, deflected)
+    return np.vstack((moved, changes[parts], deflected, sheared + shear_rate @ changes[parts]))
 
 
 @kernel
 def solve_again(
-    simulation: Simulation, velocities: np.ndarray, systems: np.ndarray, drift: np.ndarray
+    simulation: Simulation,
+    velocities: np.ndarray,
+    systems: np.ndarray,
+    drift: np.ndarray,
+    shear_rate: np.ndarray,
 ) -> None:
     """Take a step's sub-steps once more.
 
@@ -163,29 +186,35 @@ def solve_again(
         velocities: (n + 1, nv) receives the initial velocity and those at the sub-steps' ends.
         systems: (n, nv, nv) receives Newton's matrices there.
         drift: (nv) receives the drift of the step.
+        shear_rate: (3 nc, nv) receives the derivative of the contacts' shear at the end by the
+            velocity there.
     """
-    _solve_again(simulation, velocities, systems, drift)
+    _solve_again(simulation, velocities, systems, drift, shear_rate)
 
 
 @kernel
 def differentiate_residual(
     simulation: Simulation,
     part: int,
+    bent: int,
     velocities: np.ndarray,
     changes: np.ndarray,
     drift_change: np.ndarray,
+    sheared: np.ndarray,
 ) -> None:
     """Differentiate the residual of a sub-step, its end velocity held.
 
     Args:
         simulation: At the step's start; its state stays.
         part: Which sub-step.
+        bent: How many deflections of joint friction there are.
         velocities: (n + 1, nv) from :func:`solve_again`.
-        changes: (n + 1, nv, 4 nv) derivatives of these velocities up to the sub-step's start;
+        changes: (n + 1, nv, columns) derivatives of these velocities up to the sub-step's start;
             receives -dr/dtheta as that of its end.
-        drift_change: (nv, 4 nv) receives the derivative of the drift.
+        drift_change: (nv, columns) receives the derivative of the drift.
+        sheared: (3 nc, columns) receives that of the contacts' shear at the sub-step's end.
     """
-    _differentiate_residual(simulation, part, velocities, changes, drift_change)
+    _differentiate_residual(simulation, part, bent, velocities, changes, drift_change, sheared)
 
 
 @kernel
@@ -197,8 +226,8 @@ def differentiate_motion(
     Args:
         simulation: At the step's start.
         v: (nv) velocity with which it moves: the one at its end, and the drift.
-        change: (nv, 4 nv) its derivative.
-        moved: (nv, 4 nv) see :func:`differentiate_move`.
+        change: (nv, columns) its derivative.
+        moved: (nv, columns) see :func:`differentiate_move`.
     """
     _differentiate_motion(simulation, v, change, moved)
 
@@ -212,8 +241,8 @@ def differentiate_deflection(
     Args:
         simulation: At the step's start.
         velocities: (n + 1, nv) the initial one and those at the sub-steps' ends.
-        changes: (n + 1, nv, 5 nv) their derivatives.
-        deflected: (nv, 5 nv) the derivative of the deflections; on entry that at the start.
+        changes: (n + 1, nv, columns) their derivatives.
+        deflected: (nv, columns) the derivative of the deflections; on entry that at the start.
     """
     _differentiate_deflection(simulation, velocities, changes, deflected)
 
@@ -228,7 +257,11 @@ def _differentiate_motion(
 
 @inner_kernel
 def _solve_again(
-    simulation: Simulation, velocities: np.ndarray, systems: np.ndarray, drift: np.ndarray
+    simulation: Simulation,
+    velocities: np.ndarray,
+    systems: np.ndarray,
+    drift: np.ndarray,
+    shear_rate: np.ndarray,
 ) -> None:
     parts, nv, _ = systems.shape
     h = simulation.settings.time_step / parts
@@ -252,6 +285,21 @@ def _solve_again(
                 systems[part, i, j] = newton.system[islands.row_start[row] + column]
                 systems[part, j, i] = newton.system[islands.row_start[column] + row]
         finish_substep(simulation, contacts, h)
+    _write_shear_rate(simulation, shear_rate)
+
+
+@inner_kernel
+def _write_shear_rate(simulation: Simulation, shear_rate: np.ndarray) -> None:
+    jacobian, contacts, forces = simulation.jacobian, simulation.contacts, simulation.contact_forces
+    for c in range(shear_rate.shape[0] // 3):
+        entries, frame, gradient = jacobian.entry[c], contacts.frame[c], forces.gradient[c]
+        for k in range(jacobian.columns[c]):
+            for tangent in range(2):
+                rate = 0.0
+                for i in range(3):
+                    rate += forces.compliance[c] * gradient[tangent, i] * entries[i, k]
+                for i in range(3):
+                    shear_rate[3 * c + i, jacobian.dof[c, k]] += rate * frame[tangent, i]
 
 
 @inner_kernel
@@ -285,9 +333,11 @@ def _differentiate_deflection(
 def _differentiate_residual(
     simulation: Simulation,
     part: int,
+    bent: int,
     velocities: np.ndarray,
     changes: np.ndarray,
     drift_change: np.ndarray,
+    sheared: np.ndarray,
 ) -> None:
     nv = changes.shape[1]
     right_side, place = simulation.newton.right_side, simulation.islands.place
@@ -297,11 +347,15 @@ def _differentiate_residual(
     # Inputs first, then velocities, then positions: each leaves more of the workspace changed.
     for column in range(changes.shape[2] - 1, -1, -1):
         kind, i = column // nv, column % nv
+        if column >= 4 * nv + bent:
+            kind, i = SHEAR, column - 4 * nv - bent
         size = SHIFTS[kind]
         if kind == VELOCITY and simulation.joints.static_excess[i] > 0.0:
             size = STRIBECK_SHIFT * simulation.joints.stribeck_velocity[i]
         for k in range(nv):
             drift_change[k, column] = 0.0
+        for k in range(sheared.shape[0]):
+            sheared[k, column] = 0.0
         for sign in (1.0, -1.0):
             amount = sign * size
             _shift(simulation, kind, i, amount)
@@ -311,15 +365,31 @@ def _differentiate_residual(
                 update_motion(simulation)
             if kind in (POSITION, VELOCITY):
                 average_bias(simulation)
+            if kind != POSITION:
+                recall_shear(simulation, contacts)
             _hold_velocity(simulation, contacts, part, velocities, changes, column, amount)
             for k in range(nv):
                 changes[part + 1, k, column] = right_side[place[k]] - changes[part + 1, k, column]
                 drift_change[k, column] = simulation.drift[k] - drift_change[k, column]
+            _add_shear(simulation, min(contacts, sheared.shape[0] // 3), sheared, column)
             _shift(simulation, kind, i, -amount)
         # The second residual less the first one belongs to a step of -2 shifts.
         for k in range(nv):
             changes[part + 1, k, column] *= -0.5 / size
             drift_change[k, column] *= -0.5 / size
+        for k in range(sheared.shape[0]):
+            sheared[k, column] *= -0.5 / size
+
+
+@inner_kernel
+def _add_shear(simulation: Simulation, count: int, sheared: np.ndarray, column: int) -> None:
+    """Write the contacts' shear less what is there: that at the end, which bears friction."""
+    contacts, forces = simulation.contacts, simulation.contact_forces
+    for c in range(count):
+        frame, force = contacts.frame[c], forces.force[c]
+        for i in range(3):
+            pull = frame[0, i] * force[0] + frame[1, i] * force[1]
+            sheared[3 * c + i, column] = -forces.compliance[c] * pull - sheared[3 * c + i, column]
 
 
 @inner_kernel
@@ -332,6 +402,8 @@ def _shift(simulation: Simulation, kind: int, i: int, amount: float) -> None:
         drives.target[i] += amount
     elif kind == VELOCITY:
         state.v[i] += amount
+    elif kind == SHEAR:
+        simulation.shear.shear[i // 3, i % 3] += amount
     elif kind == DEFLECTION:
         simulation.joint_forces.deflection[i] += amount
     else:

@@ -17,7 +17,7 @@ from contact_core.multibody.rigid_body.arrays import Jacobian
 from tamsi_sim.arrays.data import ISLANDS, ITERATIONS, ContactForces, Islands, Newton
 from tamsi_sim.arrays.simulation import SOLVE, Simulation, phase
 from tamsi_sim.scheme.closures import assemble_closures
-from tamsi_sim.scheme.contact import project, update_contact_force
+from tamsi_sim.scheme.contact import project, slip_velocity, update_contact_force
 from tamsi_sim.scheme.contact_moments import assemble_moments, limit_moments
 from tamsi_sim.scheme.joint_forces import stick_range, update_joint_force
 from tamsi_sim.scheme.line_search import transition_limit
@@ -194,7 +194,7 @@ def _limit_update(simulation: Simulation, island: int, tolerance: float) -> tupl
     alpha = 1.0
     normal, tangential = 0.0, 0.0
     stiction, cosine = settings.stiction_velocity, settings.cos_max_angle
-    landing = settings.landing
+    landing, h = settings.landing, newton.duration[0]
     for k in range(islands.first_contact[island], islands.first_contact[island + 1]):
         c = islands.contact[k]
         project(jacobian, c, newton.update, forces.update)
@@ -202,14 +202,15 @@ def _limit_update(simulation: Simulation, island: int, tolerance: float) -> tupl
         normal += dn * dn
         tangential += dx * dx + dy * dy
         if settings.line_search:
-            x, y = forces.velocity[c, 0], forces.velocity[c, 1]
-            share = transition_limit(x, y, dx, dy, stiction, tolerance, cosine, landing)
+            reach = simulation.pairs.friction[simulation.contacts.pair[c]] * forces.force[c, NORMAL]
+            x, y, width = slip_velocity(settings, forces, c, reach, h)
+            share = transition_limit(x, y, dx, dy, width, tolerance, cosine, landing)
             alpha = min(alpha, share)
     if settings.line_search:
         for row in range(islands.first_row[island], islands.first_row[island + 1]):
             dof = islands.order[row]
             if joint_forces.friction[dof] > 0.0:
-                center, width = stick_range(joints, joint_forces, dof, stiction, newton.duration[0])
+                center, width = stick_range(joints, joint_forces, dof, stiction, h)
                 rate, change = newton.v[dof] - center, newton.update[dof]
                 share = transition_limit(rate, 0.0, change, 0.0, width, tolerance, cosine, landing)
                 alpha = min(alpha, share)

@@ -14,7 +14,15 @@ from contact_core.multibody.rigid_body.configuration import move_configuration
 from contact_core.multibody.rigid_body.dynamics import update_dynamics
 from contact_core.multibody.rigid_body.jacobian import update_jacobians
 from contact_core.multibody.rigid_body.kinematics import update_kinematics
-from tamsi_sim.arrays.data import CONTACTS, ISLANDS, RETRIES, STEPS, SUBSTEPS, WORST_SUBSTEPS
+from tamsi_sim.arrays.data import (
+    CONTACTS,
+    ISLANDS,
+    RETRIES,
+    STEPS,
+    SUBSTEPS,
+    WORST_SUBSTEPS,
+    ShearMemory,
+)
 from tamsi_sim.arrays.simulation import COLLIDE, EVALUATE, STEP, Simulation, phase
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.scheme.closures import finish_closures, start_closures, update_closures
@@ -23,6 +31,7 @@ from tamsi_sim.scheme.energy import enter_work, runs_away
 from tamsi_sim.scheme.free_rotation import average_rotations, look_ahead
 from tamsi_sim.scheme.islands import number_rows, update_islands
 from tamsi_sim.scheme.joint_forces import bend, update_friction
+from tamsi_sim.scheme.shear import copy_shear, forget_shear, keep_shear, move_shear, recall_shear
 from tamsi_sim.scheme.solver import solve
 
 OK = int(StepStatus.OK)
@@ -74,7 +83,8 @@ def roll(
 
     Args:
         simulation: Every sample starts with its targets and the deflections of its joints'
-            friction; what the inputs are is overwritten.
+            friction, those where it is with the shear of its contacts; what the inputs are is
+            overwritten.
         q: (n, nq) initial positions.
         v: (n, nv) initial velocities.
         inputs: (n, T, nv) input of each step.
@@ -88,9 +98,14 @@ def roll(
     """
     target = simulation.drives.target.copy()
     deflection = simulation.joint_forces.deflection.copy()
+    memory = simulation.shear
+    shear = ShearMemory(
+        memory.number.copy(), memory.shapes.copy(), memory.first.copy(), memory.energy.copy(),
+        memory.point.copy(), memory.shear.copy(), memory.table, memory.q.copy(),
+    )  # fmt: skip
     for sample in range(q.shape[0]):
         statuses[sample] = _roll(
-            simulation, q[sample], v[sample], target, deflection, inputs[sample], command,
+            simulation, q[sample], v[sample], target, deflection, shear, inputs[sample], command,
             positions[sample], velocities[sample], contact_force[sample], joint_force[sample],
         )  # fmt: skip
 
@@ -102,6 +117,7 @@ def _roll(
     v: np.ndarray,
     target: np.ndarray,
     deflection: np.ndarray,
+    shear: ShearMemory,
     inputs: np.ndarray,
     command: int,
     positions: np.ndarray,
@@ -114,6 +130,7 @@ def _roll(
     _copy(v, state.v)
     _copy(target, drives.target)
     _copy(deflection, simulation.joint_forces.deflection)
+    copy_shear(shear, simulation.shear)
     driven = drives.target if command == TARGET else drives.applied
     if command == FEEDFORWARD:
         driven = drives.feedforward
@@ -169,6 +186,7 @@ def step(simulation: Simulation) -> int:
         A StepStatus.
     """
     counters, settings = simulation.counters, simulation.settings
+    forget_shear(simulation)
     contacts = evaluate(simulation)
     if (
         contacts > simulation.contacts.depth.shape[0]
@@ -242,6 +260,7 @@ def evaluate(simulation: Simulation) -> int:
     )
     number_rows(simulation, held)
     find_moments(simulation, held)
+    recall_shear(simulation, held)
     update_closures(simulation)
     drives, damping = simulation.drives, simulation.joint_forces.damping
     mass_matrix = simulation.dynamics.mass_matrix
@@ -315,6 +334,7 @@ def start_substeps(simulation: Simulation, count: int) -> None:
         joint_forces.bent[i] = joint_forces.deflection[i]
     for c in range(count):
         forces.elastic[c] = contacts.stiffness[c] * contacts.depth[c]
+        forces.shear[c, 0], forces.shear[c, 1] = forces.initial_shear[c]
         for i in range(3):
             forces.mean_force[c, i] = 0.0
 
@@ -353,6 +373,7 @@ def finish_substep(simulation: Simulation, contacts: int, h: float) -> None:
     for i in range(v.shape[0]):
         joint_forces.shift[i] += h * v[i]
     bend(simulation.joints, v, joint_forces, h)
+    move_shear(simulation, contacts, h)
     for c in range(contacts):
         change = h * stiffness[c] * forces.velocity[c, NORMAL]
         forces.elastic[c] = max(0.0, forces.elastic[c] - change)
@@ -377,11 +398,13 @@ def _accept(simulation: Simulation, h: float, contacts: int) -> None:
     """Take the new velocity, move the positions with it, and sum up contact impulses."""
     state, newton, joint_forces = simulation.state, simulation.newton, simulation.joint_forces
     _add_impulses(simulation, simulation.contact_impulse, h, contacts)
+    keep_shear(simulation, contacts)
     for i in range(state.v.shape[0]):
         state.v[i] = newton.v[i]
         joint_forces.deflection[i] = joint_forces.bent[i]
         newton.v[i] += simulation.drift[i]
     move_configuration(simulation.bodies, simulation.joints.q, state.q, newton.v, h)
+    _copy(state.q, simulation.shear.q)
     enter_work(simulation, h)
 
 

@@ -12,11 +12,19 @@ from contact_core.base.errors import ConfigError, ModelError, choices, real_numb
 from contact_core.base.lazy import needs
 from contact_core.multibody.collision.arrays import NORMAL
 from contact_core.robot.scene_config import SolverConfig
-from tamsi_sim.arrays.data import STEPS, Drives, Work
+from tamsi_sim.arrays.data import STEPS, Drives, ShearMemory, Work
 from tamsi_sim.arrays.settings import scheme_settings
 from tamsi_sim.arrays.simulation import make_simulation
 from tamsi_sim.arrays.status import STATUSES, StepStatus
-from tamsi_sim.arrays.workspace import enlarge, make_work, more_room, usual_room
+from tamsi_sim.arrays.workspace import (
+    Room,
+    copy_shear,
+    enlarge,
+    make_work,
+    more_room,
+    room_of,
+    usual_room,
+)
 from tamsi_sim.scheme.linearization import Linearization, linearize
 from tamsi_sim.scheme.stepper import EFFORT, advance, evaluate_now, roll
 from tamsi_sim.simulation.actuators import Actuators
@@ -106,8 +114,9 @@ class Engine:
     def save(self) -> Snapshot:
         """Return the state and the inputs, to come back to by :meth:`restore`."""
         drives = Drives(*(array.copy() for array in self.drives))
+        shear = ShearMemory(*(array.copy() for array in self.work.shear))
         return Snapshot(
-            self.q.copy(), self.v.copy(), self.deflection.copy(), drives,
+            self.q.copy(), self.v.copy(), self.deflection.copy(), shear, drives,
             self.actuators.commands, self.sensors.save(),
         )  # fmt: skip
 
@@ -128,6 +137,9 @@ class Engine:
         self.q[:], self.v[:], self.deflection[:] = snapshot.q, snapshot.v, snapshot.deflection
         for array, value in zip(self.drives, snapshot.drives, strict=True):
             array[:] = value
+        room = room_of(self.work)
+        self._enlarge(room._replace(contacts=max(room.contacts, len(snapshot.shear.point))))
+        copy_shear(snapshot.shear, self.work.shear)
         self.actuators.recall(snapshot.commands)
         self.sensors.restore(snapshot.sensors)
 
@@ -216,7 +228,7 @@ class Engine:
             q: (nq) positions; quaternions (x, y, z, w) are normalised.
             v: (nv) velocities.
 
-        The springs of joint friction are relaxed.
+        The springs of friction are relaxed, see :meth:`relax`.
 
         Raises:
             ModelError: If a size is wrong or a number not finite; the message names the body.
@@ -234,7 +246,12 @@ class Engine:
                 raise
             sizes = f"q needs {len(self.q)} values and v {len(self.v)}"
             raise ModelError(f"{sizes}, got {np.shape(q)} and {np.shape(v)}") from error
+        self.relax()
+
+    def relax(self) -> None:
+        """Relax the springs that the friction of joints and contacts is before anything slides."""
         self.deflection[:] = 0.0
+        self.work.shear.number[:] = 0
 
     @cached_property
     def observer(self) -> Observer:
@@ -269,11 +286,15 @@ class Engine:
         room = more_room(self.work, self.built.contact_limit(self.solver))
         if room is None:
             return False
-        self.work = enlarge(self.work, self.built.arrays, room)
-        self._simulation = make_simulation(
-            self.built.arrays, self.work, scheme_settings(self.solver, self.time_step)
-        )
+        self._enlarge(room)
         return True
+
+    def _enlarge(self, room: Room) -> None:
+        if room != room_of(self.work):
+            self.work = enlarge(self.work, self.built.arrays, room)
+            self._simulation = make_simulation(
+                self.built.arrays, self.work, scheme_settings(self.solver, self.time_step)
+            )
 
     def roll(self, forces: np.ndarray) -> tuple[StepStatus, np.ndarray, np.ndarray]:
         """Advance under given forces in one call, and record the states.

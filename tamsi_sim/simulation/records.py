@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tamsi_sim.arrays.data import Drives
+from tamsi_sim.arrays.data import Drives, ShearMemory
 from tamsi_sim.arrays.status import StepStatus
 
 
@@ -77,6 +77,7 @@ class Snapshot:
         q: (nq) positions.
         v: (nv) velocities.
         deflection: (nv) of the springs that joint friction is before it slides [rad or m].
+        shear: Of the contacts.
         drives: Copies of the inputs.
         commands: Actuator -> command, of those that have been commanded.
         sensors: Sensor -> what it remembers: filter, delay and noise.
@@ -85,6 +86,7 @@ class Snapshot:
     q: np.ndarray
     v: np.ndarray
     deflection: np.ndarray
+    shear: ShearMemory
     drives: Drives
     commands: Mapping[str, float]
     sensors: Mapping[str, object]

@@ -15,7 +15,7 @@ from tamsi_sim.arrays.data import Work
 from tamsi_sim.arrays.settings import scheme_settings
 from tamsi_sim.arrays.simulation import make_simulation
 from tamsi_sim.arrays.status import StepStatus
-from tamsi_sim.arrays.workspace import Room, make_work, more_room, room_of
+from tamsi_sim.arrays.workspace import Room, copy_shear, make_work, more_room, room_of
 from tamsi_sim.scheme.stepper import EFFORT, FEEDFORWARD, TARGET, roll
 from tamsi_sim.simulation.model import BuiltModel
 
@@ -76,7 +76,8 @@ def rollouts(
     Args:
         built: The model.
         work: The simulation; it stays as it is, and gives gains, limits, deflections of joint
-            friction and the inputs that ``inputs`` does not replace.
+            friction, the shear of contacts to those that start where it is, and the inputs that
+            ``inputs`` does not replace.
         solver: Settings of the scheme.
         time_step: h [s].
         q: (n, nq) initial positions, or (nq) for all.
@@ -151,6 +152,7 @@ def _twin_work(
     for array, given in zip(twin.drives, work.drives, strict=True):
         array[:] = given
     twin.joint_forces.deflection[:] = work.joint_forces.deflection
+    copy_shear(work.shear, twin.shear)
     if command == TARGET:
         twin.drives.target_rate[:] = 0.0
     return twin

@@ -68,29 +68,26 @@ def difference(engine, end, start):
 
 def finite_differences(engine, steps, size=1e-6):
     """Return d(q+, v+)/d(q, v, applied, target) by central differences of steps."""
-    work, nv = engine.work, len(engine.v)
-    arrays = (
-        work.state.q, work.state.v, work.drives.applied, work.drives.target, engine.deflection,
-    )  # fmt: skip
-    start = [array.copy() for array in arrays]
+    work, nv, start = engine.work, len(engine.v), engine.save()
+    # What is moved by hand keeps its shear here.
+    kept = bool((work.shear.q == engine.q).all())
     columns = []
     for j in range(4 * nv):
         ends = []
         for sign in (1.0, -1.0):
-            for array, value in zip(arrays, start, strict=True):
-                array[:] = value
+            engine.restore(start)
             change = np.zeros(nv)
             change[j % nv] = sign * size
             if j < nv:
-                work.state.q[:] = moved(engine, start[0], change)
+                work.state.q[:] = moved(engine, start.q, change)
+                work.shear.q[:] = work.state.q if kept else np.nan
             else:
                 (work.state.v, work.drives.applied, work.drives.target)[j // nv - 1][:] += change
             assert engine.step(steps) == StepStatus.OK
             ends.append((work.state.q.copy(), work.state.v.copy()))
         (q_up, v_up), (q_down, v_down) = ends
         columns.append(np.concatenate([difference(engine, q_up, q_down), v_up - v_down]))
-    for array, value in zip(arrays, start, strict=True):
-        array[:] = value
+    engine.restore(start)
     return np.array(columns).T / (2.0 * size)
 
 
@@ -275,3 +272,18 @@ def test_round_things_on_flat_and_round_ones(name):
     engine.v[:] = [0.1, 0.05, 0.0, 0.02, -0.03, 0.04]
     assert engine.evaluate() > 0
     check(engine, tolerance=1e-6)
+
+
+@pytest.mark.parametrize("steps", [1, 7])
+@pytest.mark.parametrize("share", [0.5, 1.2])
+def test_what_sticks_is_held_by_its_shear(share, steps):
+    """A brick on a slope that it holds on, or slides down."""
+    angle = np.arctan(0.5 * share)
+    gravity = (9.81 * np.sin(angle), 0.0, -9.81 * np.cos(angle))
+    placement = dataclasses.replace(brick(pose(z=0.0399)), gravity=gravity)
+    engine = engine_of([placement, ground_instance()], 1e-3, Surface(2e4, 5.0, 0.5), EXACT)
+    engine.step(200)
+    engine.v[3:] += [1e-4, -2e-4, 3e-4]
+    engine.step(2)
+    assert np.abs(engine.work.shear.shear).max() > 1e-8
+    check(engine, steps, tolerance=1e-5)

@@ -65,13 +65,14 @@ def test_a_box_stands_below_the_friction_angle_and_slides_above(friction):
         engine = engine_of(
             [brick(pose(z=0.0499), gravity), ground_instance()], 1e-3, Surface(2e4, 5.0, friction)
         )
-        assert engine.step(1000) == StepStatus.OK
+        assert engine.step(500) == StepStatus.OK
+        before = engine.v[0]
+        assert engine.step(500) == StepStatus.OK
         if slides:
             acceleration = 9.81 * (np.sin(angle) - friction * np.cos(angle))
-            assert engine.v[0] == pytest.approx(acceleration, rel=0.02)
+            assert (engine.v[0] - before) / 0.5 == pytest.approx(acceleration, rel=0.02)
         else:
-            # Regularised friction creeps, by less than the stiction velocity.
-            assert abs(engine.v[0]) < 1e-4
+            assert abs(engine.v[0]) < 1e-9
 
 
 def test_penetration_at_rest_is_weight_over_stiffness():

@@ -15,6 +15,7 @@ from contact_core.base.figures import BLUE, GREEN, GREY, RED, new_figure
 from contact_core.base.sweep import Sweep
 from contact_core.robot.description import read_urdf
 from contact_core.robot.scene import Instance
+from contact_core.robot.scene_config import SolverConfig
 from contact_core.robot.surface import Surface
 from contact_experiments.papers.figure import spread
 from contact_experiments.papers.pictures import FigureResult
@@ -56,7 +57,7 @@ def spinning_mug(time_step: float) -> tuple[Engine, None]:
         lambda instance, link: surface,
         lambda a, b: a[0] != b[0],
     )
-    engine = Engine(built, time_step)
+    engine = Engine(built, time_step, SolverConfig(friction_law="linear"))
     engine.v[:] = [0.0, 0.0, -0.5, 0.0, 0.0, SPIN]
     return engine, None
 

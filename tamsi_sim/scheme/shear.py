@@ -1,0 +1,222 @@
+"""The elastic shear of contacts: what sticks is held by a spring, and does not creep.
+
+Surfaces that stick shear before they slip, by Prandtl's and Dahl's element: a spring along each
+tangent whose force friction bounds. Its stiffness does not depend on the load, so that no change of
+load moves what sticks or makes energy. The shear is part of the state. It belongs to a pair of
+shapes, not to a place on either of them: every point of a pair goes on with the shear of the
+nearest point that the pair had before, so what rolls takes its shear along, and what rests keeps
+its own. From step to step shear turns with the normal, and about it as the two bodies do in the
+mean. Nothing of this adds energy: a pair never has more of it than it had when its last step ended.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from contact_core.base.kernel import inlined_kernel
+from contact_core.multibody.collision.arrays import NORMAL
+from tamsi_sim.arrays.data import ShearMemory
+from tamsi_sim.arrays.settings import FrictionLaw
+from tamsi_sim.arrays.simulation import Simulation
+from tamsi_sim.scheme.contact import normal_force
+
+ELASTIC = int(FrictionLaw.ELASTIC)
+PAIRS, POINTS = 0, 1
+"""Entries of ShearMemory.number."""
+KEPT = 0.99
+FREQUENCY = 7e3
+"""Of what vibrates while one point holds it [rad/s]: its own weight shears that by 0.2 um."""
+
+
+@inlined_kernel
+def forget_shear(simulation: Simulation) -> None:
+    """Forget the shear at the start of a step if the bodies are not where the last one left them.
+
+    Args:
+        simulation: Reads its positions; the memory of shear may become empty.
+    """
+    q, memory, moved = simulation.state.q, simulation.shear, 0
+    for i in range(q.shape[0]):
+        moved += q[i] != memory.q[i]
+    if moved:
+        memory.number[PAIRS] = memory.number[POINTS] = 0
+
+
+@inlined_kernel
+def copy_shear(memory: ShearMemory, target: ShearMemory) -> None:
+    """Copy what a memory holds into another one."""
+    pairs, points = memory.number[PAIRS], memory.number[POINTS]
+    target.number[PAIRS], target.number[POINTS] = pairs, points
+    for k in range(pairs):
+        target.shapes[k, 0], target.shapes[k, 1] = memory.shapes[k, 0], memory.shapes[k, 1]
+        target.first[k], target.energy[k] = memory.first[k], memory.energy[k]
+    target.first[pairs] = memory.first[pairs]
+    for k in range(points):
+        for i in range(3):
+            target.point[k, i], target.shear[k, i] = memory.point[k, i], memory.shear[k, i]
+    for i in range(memory.q.shape[0]):
+        target.q[i] = memory.q[i]
+
+
+@inlined_kernel
+def recall_shear(simulation: Simulation, count: int) -> None:
+    """Compute how the contacts are sheared where the bodies are now, and their stiffness.
+
+    Args:
+        simulation: Reads contacts, motion of the bodies and the memory of shear; writes tangential
+            compliance and initial shear of its contact forces.
+        count: Number of contact points.
+    """
+    if simulation.settings.friction_law == ELASTIC:
+        memory, contacts = simulation.shear, simulation.contacts
+        _fill_table(memory)
+        first = 0
+        while first < count:
+            pair, last = contacts.pair[first], first + 1
+            while last < count and contacts.pair[last] == pair:
+                last += 1
+            _recall_pair(simulation, pair, first, last)
+            first = last
+
+
+@inlined_kernel
+def move_shear(simulation: Simulation, count: int, h: float) -> None:
+    """Shear the contacts by the slip of a (sub-)step, as far as friction reaches.
+
+    Args:
+        simulation: Reads velocities and elastic forces of its contacts; moves their shear.
+        count: Number of contact points.
+        h: Length of the (sub-)step [s].
+    """
+    if simulation.settings.friction_law == ELASTIC:
+        contacts, pairs, forces = simulation.contacts, simulation.pairs, simulation.contact_forces
+        for c in range(count):
+            pair, shear, velocity = contacts.pair[c], forces.shear[c], forces.velocity[c]
+            pi, _ = normal_force(
+                forces.elastic[c], contacts.stiffness[c], pairs.dissipation[pair],
+                velocity[NORMAL], h,
+            )  # fmt: skip
+            x, y = shear[0] + h * velocity[0], shear[1] + h * velocity[1]
+            reach = pairs.friction[pair] * pi * forces.compliance[c]
+            square = x * x + y * y
+            share = reach / math.sqrt(square) if square > reach * reach else 1.0
+            shear[0], shear[1] = share * x, share * y
+
+
+@inlined_kernel
+def keep_shear(simulation: Simulation, count: int) -> None:
+    """Remember the shear at the end of a step for the next one.
+
+    Args:
+        simulation: Reads contacts, their shear, and the poses they belong to; writes the memory.
+        count: Number of contact points.
+    """
+    if simulation.settings.friction_law == ELASTIC:
+        memory, contacts, forces = simulation.shear, simulation.contacts, simulation.contact_forces
+        last, kept, a = -1, -1, 0
+        for c in range(count):
+            if contacts.pair[c] != last:
+                last, kept = contacts.pair[c], kept + 1
+                a = simulation.pairs.shapes[last, 0]
+                memory.shapes[kept, 0], memory.shapes[kept, 1] = a, simulation.pairs.shapes[last, 1]
+                memory.first[kept], memory.energy[kept] = c, 0.0
+            x, y = forces.shear[c]
+            s, t = contacts.frame[c, 0], contacts.frame[c, 1]
+            memory.energy[kept] += (x * x + y * y) * contacts.stiffness[c]
+            for i in range(3):
+                memory.point[c, i] = contacts.point[c, i] - simulation.poses.position[a, i]
+                memory.shear[c, i] = x * s[i] + y * t[i]
+        memory.number[PAIRS], memory.number[POINTS] = kept + 1, count
+        memory.first[kept + 1] = count
+
+
+@inlined_kernel
+def _recall_pair(simulation: Simulation, pair: int, first: int, last: int) -> None:
+    """Write initial shear and compliance of a pair's contacts."""
+    contacts, forces, memory = simulation.contacts, simulation.contact_forces, simulation.shear
+    a, b = simulation.pairs.shapes[pair]
+    old, softness = memory.table[_slot(memory, a, b)], _softness(simulation, pair)
+    turn = simulation.settings.time_step * _spin(simulation, a, b, contacts.frame[first, NORMAL])
+    p = simulation.poses.position[a]
+    energy = 0.0
+    for c in range(first, last):
+        start = forces.initial_shear[c]
+        forces.compliance[c] = softness / contacts.stiffness[c]
+        start[0] = start[1] = 0.0
+        if old >= 0:
+            u = memory.shear[_nearest(memory, old, contacts.point[c], p)]
+            s, t = contacts.frame[c, 0], contacts.frame[c, 1]
+            x, y = s[0] * u[0] + s[1] * u[1] + s[2] * u[2], t[0] * u[0] + t[1] * u[1] + t[2] * u[2]
+            start[0], start[1] = x - turn * y, y + turn * x
+            square = start[0] * start[0] + start[1] * start[1]
+            energy += square * contacts.stiffness[c]
+    # A rotation keeps the energy, for which this is of first order; points that are gone take theirs.
+    if energy > KEPT * memory.energy[max(0, old)] and energy > 0.0:
+        share = math.sqrt(memory.energy[old] / energy)
+        for c in range(first, last):
+            forces.initial_shear[c, 0] *= share
+            forces.initial_shear[c, 1] *= share
+
+
+@inlined_kernel
+def _spin(simulation: Simulation, a: int, b: int, n: np.ndarray) -> float:
+    """Return the mean angular velocity of two shapes about a normal (3) [rad/s]."""
+    body, velocity, spin = simulation.geometry.body, simulation.kinematics.velocity, 0.0
+    for shape in (a, b):
+        if body[shape] >= 0:
+            w = velocity[body[shape]]
+            spin += 0.5 * (w[0] * n[0] + w[1] * n[1] + w[2] * n[2])
+    return spin
+
+
+@inlined_kernel
+def _nearest(memory: ShearMemory, old: int, point: np.ndarray, origin: np.ndarray) -> int:
+    """Return the entry of the point (3) of a pair that was nearest, seen from shape A."""
+    nearest, least = memory.first[old], math.inf
+    if memory.first[old + 1] - nearest > 1:
+        px, py, pz = point[0] - origin[0], point[1] - origin[1], point[2] - origin[2]
+        for k in range(memory.first[old], memory.first[old + 1]):
+            q = memory.point[k]
+            x, y, z = q[0] - px, q[1] - py, q[2] - pz
+            square = x * x + y * y + z * z
+            if square < least:
+                least, nearest = square, k
+    return nearest
+
+
+@inlined_kernel
+def _fill_table(memory: ShearMemory) -> None:
+    """Enter the pairs that touched in the hash table."""
+    for k in range(memory.table.shape[0]):
+        memory.table[k] = -1
+    for k in range(memory.number[PAIRS]):
+        memory.table[_slot(memory, memory.shapes[k, 0], memory.shapes[k, 1])] = k
+
+
+@inlined_kernel
+def _slot(memory: ShearMemory, a: int, b: int) -> int:
+    """Return the entry of the hash table where two shapes are, or have their place."""
+    mask = memory.table.shape[0] - 1
+    slot = (a * 73856093 ^ b * 19349663) & mask
+    while True:
+        found = memory.table[slot]
+        if found < 0 or (memory.shapes[found, 0] == a and memory.shapes[found, 1] == b):
+            return slot
+        slot = (slot + 1) & mask
+
+
+@inlined_kernel
+def _softness(simulation: Simulation, pair: int) -> float:
+    """Return a pair's tangential compliance relative to its normal one.
+
+    It suits the masses that it holds, lest a light body shakes or a heavy one drifts.
+    """
+    body, mass = simulation.geometry.body, simulation.dynamics.composite_mass
+    inverse = 0.0
+    for side in range(2):
+        own = body[simulation.pairs.shapes[pair, side]]
+        if own >= 0:
+            inverse += 1.0 / mass[own]
+    return min(1.0, inverse * simulation.pairs.stiffness[pair] / FREQUENCY**2)
