@@ -107,9 +107,10 @@ class ShearMemory(NamedTuple):
         number: (2) pairs, and their points.
         shapes: (np, 2) shapes A and B of the pairs.
         first: (np + 1) first point of each pair.
-        energy: (np) of its shear [J].
+        energy: (np) of its shear and twist, times two [J].
         point: (nc, 3) the points, from A's origin, world axes [m].
         shear: (nc, 3) of A against B, world [m].
+        twist: (nr, 3) turn of A against B that moments have held, world [rad].
         table: (hash) scratch, the pairs by the hash of their shapes.
         q: (nq) positions after that step; where others were set by hand, nothing is sheared.
     """
@@ -120,6 +121,7 @@ class ShearMemory(NamedTuple):
     energy: Annotated[np.ndarray, float, "np"]
     point: Annotated[np.ndarray, float, "nc", 3]
     shear: Annotated[np.ndarray, float, "nc", 3]
+    twist: Annotated[np.ndarray, float, "nr", 3]
     table: Annotated[np.ndarray, int, "hash"]
     q: Annotated[np.ndarray, float, "nq"]
 
@@ -129,6 +131,9 @@ class ContactMoments(NamedTuple):
 
     Attributes:
         coefficient: (nr, 2) rolling and torsional friction [m].
+        compliance: (nr) of the twist, see :mod:`tamsi_sim.scheme.shear` [rad/Nm].
+        initial_twist: (nr, 3) elastic turn at the start of the step, in the contact's frame [rad].
+        twist: (nr, 3) the same at the start of the sub-step [rad].
         moment: (nr, 3) on A in the contact's frame [Nm].
         gradient: (nr, 3, 3) minus its derivative by the angular velocity of A relative to B [Nm s].
         coupling: (nr, 3) minus its derivative by the velocity of separation [Ns].
@@ -136,6 +141,9 @@ class ContactMoments(NamedTuple):
     """
 
     coefficient: Annotated[np.ndarray, float, "nr", 2]
+    compliance: Annotated[np.ndarray, float, "nr"]
+    initial_twist: Annotated[np.ndarray, float, "nr", 3]
+    twist: Annotated[np.ndarray, float, "nr", 3]
     moment: Annotated[np.ndarray, float, "nr", 3]
     gradient: Annotated[np.ndarray, float, "nr", 3, 3]
     coupling: Annotated[np.ndarray, float, "nr", 3]

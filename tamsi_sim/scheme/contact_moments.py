@@ -2,7 +2,7 @@
 
 They follow the law of sliding friction, tamsi (7), with lengths for coefficients and an angular
 velocity for the slip: mu_r pi about the tangents, mu_t pi about the normal, for a normal force pi,
-and linear below v_s rad/s. Only contacts whose surfaces have a coefficient have moments; in a
+and linear below v_s rad/s; or a spring before that, as the shear of contacts is one. Only contacts whose surfaces have a coefficient have moments; in a
 scene without such surfaces all arrays here are empty.
 """
 
@@ -15,8 +15,9 @@ import numpy as np
 from contact_core.base.kernel import inlined_kernel
 from contact_core.multibody.collision.arrays import NORMAL
 from contact_core.multibody.rigid_body.jacobian import update_angular_jacobian
+from tamsi_sim.arrays.data import ContactMoments
 from tamsi_sim.arrays.simulation import Simulation
-from tamsi_sim.scheme.contact import friction_coefficient
+from tamsi_sim.scheme.contact import ELASTIC, SMALL, friction_coefficient
 from tamsi_sim.scheme.line_search import transition_limit
 
 ROLLING, TORSIONAL = 0, 1
@@ -54,20 +55,44 @@ def find_moments(simulation: Simulation, count: int) -> None:
 def _update_moment(simulation: Simulation, c: int) -> None:
     """Compute the moment -pi g w of one contact, its derivative, and that by v_n."""
     settings, forces = simulation.settings, simulation.contact_forces
-    moments = simulation.contact_moments
-    law, stiction = settings.friction_law, settings.stiction_velocity
-    soft = settings.soft_norm * stiction
+    moments, h = simulation.contact_moments, simulation.newton.duration[0]
+    law, soft = settings.friction_law, settings.soft_norm * settings.stiction_velocity
     pi, slope = forces.force[c, NORMAL], -forces.gradient[c, NORMAL, NORMAL]
-    x, y, z = _turn(simulation, simulation.newton.v, c)
-    g, bend = friction_coefficient(law, moments.coefficient[c, ROLLING], x, y, stiction, soft)
-    s, curl = friction_coefficient(law, moments.coefficient[c, TORSIONAL], z, 0.0, stiction, soft)
+    x, y, z = _turn_from_rest(simulation, c, h)
+    rolling, torsional = moments.coefficient[c]
+    reach, width = _reach(simulation, c, ROLLING, h), _reach(simulation, c, TORSIONAL, h)
+    g, bend = friction_coefficient(law, rolling, x, y, reach, soft)
+    s, curl = friction_coefficient(law, torsional, z, 0.0, width, soft)
+    # What a spring holds does not depend on the normal force.
+    pull = 0.0 if law == ELASTIC and x * x + y * y < reach * reach else slope
+    twist = 0.0 if law == ELASTIC and abs(z) < width else slope
     moment, gradient, coupling = moments.moment[c], moments.gradient[c], moments.coupling[c]
     moment[0], moment[1], moment[NORMAL] = -pi * g * x, -pi * g * y, -pi * s * z
     gradient[0, 0] = pi * (g + bend * x * x)
     gradient[0, 1] = gradient[1, 0] = pi * bend * x * y
     gradient[1, 1] = pi * (g + bend * y * y)
     gradient[NORMAL, NORMAL] = pi * (s + curl * z * z)
-    coupling[0], coupling[1], coupling[NORMAL] = g * x * slope, g * y * slope, s * z * slope
+    coupling[0], coupling[1], coupling[NORMAL] = g * x * pull, g * y * pull, s * z * twist
+
+
+@inlined_kernel
+def _turn_from_rest(simulation: Simulation, c: int, h: float) -> tuple[float, float, float]:
+    """Angular velocity at one contact, from that at which its moments are zero."""
+    x, y, z = _turn(simulation, simulation.newton.v, c)
+    if simulation.settings.friction_law != ELASTIC:
+        return x, y, z
+    twist, rate = simulation.contact_moments.twist[c], 1.0 / h
+    return x + rate * twist[0], y + rate * twist[1], z + rate * twist[NORMAL]
+
+
+@inlined_kernel
+def _reach(simulation: Simulation, c: int, kind: int, h: float) -> float:
+    """Angular velocity from there up to which one contact's moment is linear, never zero."""
+    moments = simulation.contact_moments
+    if simulation.settings.friction_law != ELASTIC:
+        return simulation.settings.stiction_velocity
+    most = moments.coefficient[c, kind] * simulation.contact_forces.force[c, NORMAL]
+    return max(SMALL, moments.compliance[c] * most / h)
 
 
 @inlined_kernel
@@ -145,7 +170,7 @@ def limit_moments(simulation: Simulation, island: int, tolerance: float) -> tupl
         for k in range(islands.first_contact[island], islands.first_contact[island + 1]):
             c = islands.contact[k]
             if has_moment(coefficient, c):
-                x, y, z = _turn(simulation, newton.v, c)
+                x, y, z = _turn_from_rest(simulation, c, newton.duration[0])
                 dx, dy, dz = _turn(simulation, newton.update, c)
                 square += dx * dx + dy * dy + dz * dz
                 for kind in range(2):
@@ -153,27 +178,37 @@ def limit_moments(simulation: Simulation, island: int, tolerance: float) -> tupl
                         x, y, dx, dy = z, 0.0, dz, 0.0
                     if settings.line_search and coefficient[c, kind] > 0.0:
                         share = transition_limit(
-                            x, y, dx, dy, settings.stiction_velocity, tolerance,
-                            settings.cos_max_angle, settings.landing,
+                            x, y, dx, dy, _reach(simulation, c, kind, newton.duration[0]),
+                            tolerance, settings.cos_max_angle, settings.landing,
                         )  # fmt: skip
                         alpha = min(alpha, share)
     return alpha, math.sqrt(square)
 
 
 @inlined_kernel
-def clear_moments(mean_moment: np.ndarray) -> None:
-    """Begin the sub-steps of a step with means (nr, 3) of zero."""
-    for c in range(mean_moment.shape[0]):
+def start_moments(moments: ContactMoments) -> None:
+    """Begin the sub-steps of a step with its initial twist, and means of zero."""
+    for c in range(moments.mean_moment.shape[0]):
         for i in range(3):
-            mean_moment[c, i] = 0.0
+            moments.mean_moment[c, i] = 0.0
+            moments.twist[c, i] = moments.initial_twist[c, i]
 
 
 @inlined_kernel
 def add_moments(simulation: Simulation, count: int, share: float) -> None:
-    """Add the moments at the end of a sub-step, a share of the step, to their means."""
+    """Add the moments at the end of a sub-step, a share of the step, to their means.
+
+    The turn that they hold is what their springs have at the end.
+
+    Args:
+        simulation: Reads Newton's v; writes the moments, their means and their twist.
+        count: Number of contact points.
+        share: Of the step.
+    """
     moments = simulation.contact_moments
     for c in range(min(count, moments.moment.shape[0])):
         if has_moment(moments.coefficient, c):
             _update_moment(simulation, c)
             for i in range(3):
                 moments.mean_moment[c, i] += share * moments.moment[c, i]
+                moments.twist[c, i] = -moments.compliance[c] * moments.moment[c, i]

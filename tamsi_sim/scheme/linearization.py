@@ -14,12 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from contact_core.base.kernel import inner_kernel, kernel
+from contact_core.base.kernel import inlined_kernel, inner_kernel, kernel
+from contact_core.multibody.collision.arrays import NORMAL
 from contact_core.multibody.rigid_body.configuration import differentiate_move, move_configuration
 from tamsi_sim.arrays.data import ISLANDS, SUBSTEPS, Work
 from tamsi_sim.arrays.simulation import Simulation
 from tamsi_sim.arrays.status import StepStatus
-from tamsi_sim.scheme.contact import project, update_contact_forces
+from tamsi_sim.scheme.contact import update_contact_forces
 from tamsi_sim.scheme.joint_forces import update_joint_forces
 from tamsi_sim.scheme.shear import POINTS, recall_shear
 from tamsi_sim.scheme.solver import assemble, solve
@@ -100,8 +101,8 @@ def linearize(simulation: Simulation, work: Work, steps: int, presliding: bool) 
 
 
 def _shears(work: Work) -> int:
-    """Return how many coordinates the shear of contacts has."""
-    return 3 * int(work.shear.number[POINTS])
+    """Return how many coordinates shear and twist of the contacts have, point by point."""
+    return (6 if len(work.shear.twist) else 3) * int(work.shear.number[POINTS])
 
 
 def _linearize_step(
@@ -136,7 +137,7 @@ def differentiate_step(simulation: Simulation, work: Work, bent: int, end: int) 
             stays, its workspace is overwritten.
         work: Its workspace.
         bent: Number of deflections z of friction, nv or none.
-        end: Number of coordinates of the contacts' shear s at the end of the step.
+        end: Number of coordinates of shear and twist s of the contacts at the end of the step.
 
     Returns:
         (2 nv + bent + end, 4 nv + bent + shear) derivative d(q+, v+, z+, s+)/d(q, v, applied,
@@ -186,7 +187,7 @@ def solve_again(
         velocities: (n + 1, nv) receives the initial velocity and those at the sub-steps' ends.
         systems: (n, nv, nv) receives Newton's matrices there.
         drift: (nv) receives the drift of the step.
-        shear_rate: (3 nc, nv) receives the derivative of the contacts' shear at the end by the
+        shear_rate: (3 nc or 6 nc, nv) receives the derivative of the contacts' shear at the end by the
             velocity there.
     """
     _solve_again(simulation, velocities, systems, drift, shear_rate)
@@ -212,7 +213,7 @@ def differentiate_residual(
         changes: (n + 1, nv, columns) derivatives of these velocities up to the sub-step's start;
             receives -dr/dtheta as that of its end.
         drift_change: (nv, columns) receives the derivative of the drift.
-        sheared: (3 nc, columns) receives that of the contacts' shear at the sub-step's end.
+        sheared: (3 nc or 6 nc, columns) receives that of the contacts' shear at the sub-step's end.
     """
     _differentiate_residual(simulation, part, bent, velocities, changes, drift_change, sheared)
 
@@ -291,15 +292,30 @@ def _solve_again(
 @inner_kernel
 def _write_shear_rate(simulation: Simulation, shear_rate: np.ndarray) -> None:
     jacobian, contacts, forces = simulation.jacobian, simulation.contacts, simulation.contact_forces
-    for c in range(shear_rate.shape[0] // 3):
+    moments, angular, width = simulation.contact_moments, simulation.angular, _width(simulation)
+    for c in range(shear_rate.shape[0] // width):
         entries, frame, gradient = jacobian.entry[c], contacts.frame[c], forces.gradient[c]
         for k in range(jacobian.columns[c]):
+            dof = jacobian.dof[c, k]
             for tangent in range(2):
                 rate = 0.0
                 for i in range(3):
                     rate += forces.compliance[c] * gradient[tangent, i] * entries[i, k]
                 for i in range(3):
-                    shear_rate[3 * c + i, jacobian.dof[c, k]] += rate * frame[tangent, i]
+                    shear_rate[width * c + i, dof] += rate * frame[tangent, i]
+            for axis in range(width - 3):
+                rate = moments.coupling[c, axis] * entries[NORMAL, k]
+                for i in range(3):
+                    rate += moments.gradient[c, axis, i] * angular.entry[c, i, k]
+                rate *= moments.compliance[c]
+                for i in range(3):
+                    shear_rate[width * c + 3 + i, dof] += rate * frame[axis, i]
+
+
+@inlined_kernel
+def _width(simulation: Simulation) -> int:
+    """How many coordinates shear and twist of one contact have."""
+    return 6 if simulation.shear.twist.shape[0] > 0 else 3
 
 
 @inner_kernel
@@ -371,7 +387,7 @@ def _differentiate_residual(
             for k in range(nv):
                 changes[part + 1, k, column] = right_side[place[k]] - changes[part + 1, k, column]
                 drift_change[k, column] = simulation.drift[k] - drift_change[k, column]
-            _add_shear(simulation, min(contacts, sheared.shape[0] // 3), sheared, column)
+            _add_shear(simulation, contacts, sheared, column)
             _shift(simulation, kind, i, -amount)
         # The second residual less the first one belongs to a step of -2 shifts.
         for k in range(nv):
@@ -384,12 +400,18 @@ def _differentiate_residual(
 @inner_kernel
 def _add_shear(simulation: Simulation, count: int, sheared: np.ndarray, column: int) -> None:
     """Write the contacts' shear less what is there: that at the end, which bears friction."""
-    contacts, forces = simulation.contacts, simulation.contact_forces
-    for c in range(count):
+    contacts, forces, width = simulation.contacts, simulation.contact_forces, _width(simulation)
+    for c in range(min(count, sheared.shape[0] // width)):
         frame, force = contacts.frame[c], forces.force[c]
         for i in range(3):
-            pull = frame[0, i] * force[0] + frame[1, i] * force[1]
-            sheared[3 * c + i, column] = -forces.compliance[c] * pull - sheared[3 * c + i, column]
+            row, pull = width * c + i, frame[0, i] * force[0] + frame[1, i] * force[1]
+            sheared[row, column] = -forces.compliance[c] * pull - sheared[row, column]
+        for i in range(width - 3):
+            row, turn = width * c + 3 + i, 0.0
+            for axis in range(3):
+                moment = simulation.contact_moments.moment[c, axis]
+                turn -= simulation.contact_moments.compliance[c] * moment * frame[axis, i]
+            sheared[row, column] = turn - sheared[row, column]
 
 
 @inner_kernel
@@ -403,7 +425,12 @@ def _shift(simulation: Simulation, kind: int, i: int, amount: float) -> None:
     elif kind == VELOCITY:
         state.v[i] += amount
     elif kind == SHEAR:
-        simulation.shear.shear[i // 3, i % 3] += amount
+        width = _width(simulation)
+        c, axis = i // width, i % width
+        if axis < 3:
+            simulation.shear.shear[c, axis] += amount
+        else:
+            simulation.shear.twist[c, axis - 3] += amount
     elif kind == DEFLECTION:
         simulation.joint_forces.deflection[i] += amount
     else:
@@ -426,14 +453,13 @@ def _hold_velocity(
 ) -> None:
     """Write minus the residual of a sub-step at its nominal end, after changed earlier ones."""
     h = simulation.settings.time_step / (velocities.shape[0] - 1)
-    jacobian, forces, v = simulation.jacobian, simulation.contact_forces, simulation.newton.v
+    v = simulation.newton.v
     start_step(simulation, contacts)
     for earlier in range(part + 1):
         for i in range(v.shape[0]):
             v[i] = velocities[earlier, i] + amount * changes[earlier, i, column]
         if earlier > 0:
-            for c in range(contacts):
-                project(jacobian, c, v, forces.velocity)
+            update_contact_forces(simulation, contacts, h)
             finish_substep(simulation, contacts, h)
     set_momentum(simulation, h)
     for i in range(v.shape[0]):

@@ -20,7 +20,6 @@ from contact_core.multibody.collision.arrays import NORMAL
 from tamsi_sim.arrays.data import ShearMemory
 from tamsi_sim.arrays.settings import FrictionLaw
 from tamsi_sim.arrays.simulation import Simulation
-from tamsi_sim.scheme.contact import normal_force
 
 ELASTIC = int(FrictionLaw.ELASTIC)
 PAIRS, POINTS = 0, 1
@@ -56,6 +55,9 @@ def copy_shear(memory: ShearMemory, target: ShearMemory) -> None:
     for k in range(points):
         for i in range(3):
             target.point[k, i], target.shear[k, i] = memory.point[k, i], memory.shear[k, i]
+    for k in range(min(points, memory.twist.shape[0])):
+        for i in range(3):
+            target.twist[k, i] = memory.twist[k, i]
     for i in range(memory.q.shape[0]):
         target.q[i] = memory.q[i]
 
@@ -82,27 +84,18 @@ def recall_shear(simulation: Simulation, count: int) -> None:
 
 
 @inlined_kernel
-def move_shear(simulation: Simulation, count: int, h: float) -> None:
-    """Shear the contacts by the slip of a (sub-)step, as far as friction reaches.
+def move_shear(simulation: Simulation, count: int) -> None:
+    """Shear the contacts to where a (sub-)step ends: as much as friction stretches its springs.
 
     Args:
-        simulation: Reads velocities and elastic forces of its contacts; moves their shear.
+        simulation: Reads the forces of its contacts; moves their shear.
         count: Number of contact points.
-        h: Length of the (sub-)step [s].
     """
     if simulation.settings.friction_law == ELASTIC:
-        contacts, pairs, forces = simulation.contacts, simulation.pairs, simulation.contact_forces
+        forces = simulation.contact_forces
         for c in range(count):
-            pair, shear, velocity = contacts.pair[c], forces.shear[c], forces.velocity[c]
-            pi, _ = normal_force(
-                forces.elastic[c], contacts.stiffness[c], pairs.dissipation[pair],
-                velocity[NORMAL], h,
-            )  # fmt: skip
-            x, y = shear[0] + h * velocity[0], shear[1] + h * velocity[1]
-            reach = pairs.friction[pair] * pi * forces.compliance[c]
-            square = x * x + y * y
-            share = reach / math.sqrt(square) if square > reach * reach else 1.0
-            shear[0], shear[1] = share * x, share * y
+            forces.shear[c, 0] = -forces.compliance[c] * forces.force[c, 0]
+            forces.shear[c, 1] = -forces.compliance[c] * forces.force[c, 1]
 
 
 @inlined_kernel
@@ -124,10 +117,12 @@ def keep_shear(simulation: Simulation, count: int) -> None:
                 memory.first[kept], memory.energy[kept] = c, 0.0
             x, y = forces.shear[c]
             s, t = contacts.frame[c, 0], contacts.frame[c, 1]
-            memory.energy[kept] += (x * x + y * y) * contacts.stiffness[c]
+            memory.energy[kept] += (x * x + y * y) / forces.compliance[c]
             for i in range(3):
                 memory.point[c, i] = contacts.point[c, i] - simulation.poses.position[a, i]
                 memory.shear[c, i] = x * s[i] + y * t[i]
+            if c < memory.twist.shape[0]:
+                memory.energy[kept] += _keep_twist(simulation, c)
         memory.number[PAIRS], memory.number[POINTS] = kept + 1, count
         memory.first[kept + 1] = count
 
@@ -139,25 +134,65 @@ def _recall_pair(simulation: Simulation, pair: int, first: int, last: int) -> No
     a, b = simulation.pairs.shapes[pair]
     old, softness = memory.table[_slot(memory, a, b)], _softness(simulation, pair)
     turn = simulation.settings.time_step * _spin(simulation, a, b, contacts.frame[first, NORMAL])
-    p = simulation.poses.position[a]
+    p, radius = simulation.poses.position[a], simulation.geometry.radius
+    lever = min(radius[a], radius[b])
     energy = 0.0
     for c in range(first, last):
         start = forces.initial_shear[c]
         forces.compliance[c] = softness / contacts.stiffness[c]
         start[0] = start[1] = 0.0
+        k = -1
         if old >= 0:
-            u = memory.shear[_nearest(memory, old, contacts.point[c], p)]
+            k = _nearest(memory, old, contacts.point[c], p)
+            u = memory.shear[k]
             s, t = contacts.frame[c, 0], contacts.frame[c, 1]
             x, y = s[0] * u[0] + s[1] * u[1] + s[2] * u[2], t[0] * u[0] + t[1] * u[1] + t[2] * u[2]
             start[0], start[1] = x - turn * y, y + turn * x
             square = start[0] * start[0] + start[1] * start[1]
-            energy += square * contacts.stiffness[c]
+            energy += square / forces.compliance[c]
+        if c < memory.twist.shape[0]:
+            simulation.contact_moments.compliance[c] = forces.compliance[c] / lever**2
+            energy += _recall_twist(simulation, c, k, turn)
     # A rotation keeps the energy, for which this is of first order; points that are gone take theirs.
     if energy > KEPT * memory.energy[max(0, old)] and energy > 0.0:
         share = math.sqrt(memory.energy[old] / energy)
         for c in range(first, last):
             forces.initial_shear[c, 0] *= share
             forces.initial_shear[c, 1] *= share
+            if c < memory.twist.shape[0]:
+                for i in range(3):
+                    simulation.contact_moments.initial_twist[c, i] *= share
+
+
+@inlined_kernel
+def _recall_twist(simulation: Simulation, c: int, k: int, turn: float) -> float:
+    """Write a contact's initial twist, that of a point that was; return its energy."""
+    twist, frame = simulation.contact_moments.initial_twist[c], simulation.contacts.frame[c]
+    x, y, z = 0.0, 0.0, 0.0
+    if k >= 0:
+        u = simulation.shear.twist[k]
+        x = frame[0, 0] * u[0] + frame[0, 1] * u[1] + frame[0, 2] * u[2]
+        y = frame[1, 0] * u[0] + frame[1, 1] * u[1] + frame[1, 2] * u[2]
+        z = frame[2, 0] * u[0] + frame[2, 1] * u[1] + frame[2, 2] * u[2]
+    twist[0], twist[1], twist[NORMAL] = x - turn * y, y + turn * x, z
+    return _twist_energy(simulation, c, twist)
+
+
+@inlined_kernel
+def _keep_twist(simulation: Simulation, c: int) -> float:
+    twist, frame = simulation.contact_moments.twist[c], simulation.contacts.frame[c]
+    for i in range(3):
+        simulation.shear.twist[c, i] = (
+            twist[0] * frame[0, i] + twist[1] * frame[1, i] + twist[2] * frame[2, i]
+        )
+    return _twist_energy(simulation, c, twist)
+
+
+@inlined_kernel
+def _twist_energy(simulation: Simulation, c: int, twist: np.ndarray) -> float:
+    square = twist[0] * twist[0] + twist[1] * twist[1] + twist[2] * twist[2]
+    energy: float = square / simulation.contact_moments.compliance[c]
+    return energy
 
 
 @inlined_kernel

@@ -26,7 +26,7 @@ from tamsi_sim.arrays.data import (
 from tamsi_sim.arrays.simulation import COLLIDE, EVALUATE, STEP, Simulation, phase
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.scheme.closures import finish_closures, start_closures, update_closures
-from tamsi_sim.scheme.contact_moments import add_moments, clear_moments, find_moments, has_moment
+from tamsi_sim.scheme.contact_moments import add_moments, find_moments, has_moment, start_moments
 from tamsi_sim.scheme.energy import enter_work, runs_away
 from tamsi_sim.scheme.free_rotation import average_rotations, look_ahead
 from tamsi_sim.scheme.islands import number_rows, update_islands
@@ -101,7 +101,8 @@ def roll(
     memory = simulation.shear
     shear = ShearMemory(
         memory.number.copy(), memory.shapes.copy(), memory.first.copy(), memory.energy.copy(),
-        memory.point.copy(), memory.shear.copy(), memory.table, memory.q.copy(),
+        memory.point.copy(), memory.shear.copy(), memory.twist.copy(), memory.table,
+        memory.q.copy(),
     )  # fmt: skip
     for sample in range(q.shape[0]):
         statuses[sample] = _roll(
@@ -314,7 +315,7 @@ def start_step(simulation: Simulation, contacts: int) -> None:
     start_substeps(simulation, contacts)
     if simulation.settings.midpoint:
         look_ahead(simulation, contacts)
-    clear_moments(simulation.contact_moments.mean_moment)
+    start_moments(simulation.contact_moments)
     start_closures(simulation)
 
 
@@ -373,7 +374,7 @@ def finish_substep(simulation: Simulation, contacts: int, h: float) -> None:
     for i in range(v.shape[0]):
         joint_forces.shift[i] += h * v[i]
     bend(simulation.joints, v, joint_forces, h)
-    move_shear(simulation, contacts, h)
+    move_shear(simulation, contacts)
     for c in range(contacts):
         change = h * stiffness[c] * forces.velocity[c, NORMAL]
         forces.elastic[c] = max(0.0, forces.elastic[c] - change)

@@ -287,3 +287,17 @@ def test_what_sticks_is_held_by_its_shear(share, steps):
     engine.step(2)
     assert np.abs(engine.work.shear.shear).max() > 1e-8
     check(engine, steps, tolerance=1e-5)
+
+
+@pytest.mark.parametrize("steps", [1, 5])
+def test_what_rolls_and_spins_is_held_by_its_twist(steps):
+    surface = Surface(2e4, 5.0, 0.5, torsional=4e-3, rolling=2e-3)
+    ball = body_urdf("ball", sphere(0.02), 0.05, (8e-6,) * 3)
+    gravity = (9.81 * np.sin(0.05), 0.0, -9.81 * np.cos(0.05))
+    world = World(gravity, surface).add_ground().add("ball", ball, (0.0, 0.0, 0.02), free=True)
+    engine = world.build(1e-3, EXACT)
+    engine.step(300)
+    engine.v[3:] += [1e-3, -2e-3, 3e-3]
+    engine.step(1)
+    assert np.abs(engine.work.shear.twist).max() > 1e-7
+    check(engine, steps, tolerance=1e-5)
