@@ -32,6 +32,7 @@ from tamsi_sim.arrays.workspace import (
     more_room,
     room_of,
 )
+from tamsi_sim.scheme.shear import PAIRS
 from tamsi_sim.scheme.stepper import evaluate_now
 from tamsi_sim.simulation.model import BuiltModel
 
@@ -242,9 +243,23 @@ class Observer:
         return Energy(
             kinetic=0.5 * sum(float(v[i:j] @ m @ v[i:j]) for i, j, m in blocks),
             potential=-float(np.sum(inertias.mass[:, None] * inertias.gravity * centers)),
-            elastic=0.5 * float(np.sum(stiffness * depth**2) + bent)
+            elastic=0.5 * (float(np.sum(stiffness * depth**2) + bent) + self._sheared(contacts))
             + 0.5 * float(np.sum(springs * self._work.closure_forces.gap**2)),
         )
+
+    def _sheared(self, contacts: int) -> float:
+        """Twice the energy of what sticks [J]; none where bodies were put by hand."""
+        memory, forces, moments = (
+            self._work.shear, self._work.contact_forces, self._work.contact_moments,
+        )  # fmt: skip
+        if memory.number[PAIRS] == 0 or (memory.q != self._state.q).any():
+            return 0.0
+        shear, compliance = forces.initial_shear[:contacts], forces.compliance[:contacts]
+        energy = np.sum(np.sum(shear**2, axis=1) / compliance)
+        if len(moments.compliance):
+            twist = moments.initial_twist[:contacts]
+            energy += np.sum(np.sum(twist**2, axis=1) / moments.compliance[:contacts])
+        return float(energy)
 
     def mass_matrix(self) -> np.ndarray:
         """Return the mass matrix (nv, nv) of the current state [kg m^2, kg m or kg]."""
