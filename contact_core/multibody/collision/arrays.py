@@ -16,9 +16,10 @@ import numpy as np
 from contact_core.base.kernel import kernel
 from contact_core.multibody.collision.convex_mesh import MAX_FACES, Meshes
 
-# Sizes of the narrow phase's scratch: corners of a polygon, two faces of meshes clipped
-# against each other at most; corners, triangles and edges of a Polytope.
+# Sizes of the narrow phase's scratch: faces of a mesh that carry together; corners of a
+# polygon, two faces of meshes clipped against each other at most; corners, triangles and edges of a Polytope.
 MAX_CORNERS = 2 * MAX_FACES
+MAX_CARRYING = 8
 MAX_POINTS = 96
 MAX_TRIANGLES = 2 * MAX_POINTS
 MAX_EDGES = 3 * MAX_POINTS
@@ -205,10 +206,14 @@ class Scratch(NamedTuple):
     """Room in which a pair of shapes is collided.
 
     Attributes:
+        face: (2, n) faces of A's and B's mesh that may carry.
+        part: (2, n) of what both carry.
         clip: (3, n, 3) polygons.
         polytope: For general convex shapes.
     """
 
+    face: Annotated[np.ndarray, int, 2, MAX_CARRYING]
+    part: Annotated[np.ndarray, float, 2, MAX_CARRYING]
     clip: Annotated[np.ndarray, float, 3, MAX_CORNERS, 3]
     polytope: Polytope
 
@@ -243,8 +248,10 @@ class Encounter(NamedTuple):
         stiffness: (nc) [N/m].
         point: (nc, 3) [m].
         frame: (nc, 3, 3), of which the normal.
-        clip: (3, n, 3) see Scratch.
-        polytope: See Scratch.
+        face: (2, n) see Scratch, as all that follow.
+        part: (2, n)
+        clip: (3, n, 3)
+        polytope:
     """
 
     pair_shapes: np.ndarray
@@ -255,5 +262,7 @@ class Encounter(NamedTuple):
     stiffness: np.ndarray
     point: np.ndarray
     frame: np.ndarray
+    face: np.ndarray
+    part: np.ndarray
     clip: np.ndarray
     polytope: Polytope

@@ -35,7 +35,13 @@ from contact_core.multibody.collision.clipping import (
     set_mark,
 )
 from contact_core.multibody.collision.collide_points import add_contact
-from contact_core.multibody.collision.support import DISC, LINE, furthest_point, supporting_face
+from contact_core.multibody.collision.support import (
+    DISC,
+    LINE,
+    carrying_faces,
+    furthest_point,
+    supporting_face,
+)
 
 # Corners of a patch, at most; the deepest point may be one more.
 POINTS = 8
@@ -46,6 +52,8 @@ LINE_STIFFNESS = 2.0
 SMALL = 1e-2
 # And with a shorter one it is a point: the deepest one [m].
 POINT = 1e-6
+# Contacts of a pair that are closer to each other are one [m].
+SAME = 1e-9
 # Corners whose losses differ by less than this share lose the same, but for rounding.
 EQUAL = 1e-3
 # A depth that the faces miss by less than this share is not missed.
@@ -71,15 +79,42 @@ def add_patch(
         point: Midway between the points that are so deep, world [m].
     """
     a, b = contacts.pair_shapes[pair, 0], contacts.pair_shapes[pair, 1]
+    faces, parts = contacts.face, contacts.part
+    first = carrying_faces(shapes, a, -n[0], -n[1], -n[2], depth, faces[0], parts[0])
+    second = carrying_faces(shapes, b, n[0], n[1], n[2], depth, faces[1], parts[1])
+    best = 0.0
+    for i in range(first):
+        for j in range(second):
+            part = parts[0, i] * parts[1, j]
+            if part > 0.0:
+                best += _add_faces(
+                    shapes, contacts, pair, depth, n, faces[0, i], faces[1, j], part
+                )
+    _add_deepest(contacts, pair, depth, n, point, best)
+
+
+@inner_kernel
+def _add_faces(
+    shapes: Shapes,
+    contacts: Encounter,
+    pair: int,
+    depth: float,
+    n: Vector,
+    face_a: int,
+    face_b: int,
+    part: float,
+) -> float:
+    """Add the contact points of two faces; return the depth that they carry, a part of it all."""
+    a, b = contacts.pair_shapes[pair, 0], contacts.pair_shapes[pair, 1]
     clip = contacts.clip
     set_mark(clip, -1)
     sides, count = 0, 0
     x, y, z, u, v, w = n[0], n[1], n[2], n[0], n[1], n[2]
     for side in range(2):
         sides, x, y, z, count, u, v, w = count, u, v, w, sides, x, y, z
-        own, sign = (a, -1.0) if side == 0 else (b, 1.0)
+        own, face, sign = (a, face_a, -1.0) if side == 0 else (b, face_b, 1.0)
         sides, x, y, z = supporting_face(
-            shapes, own, sign * n[0], sign * n[1], sign * n[2], clip[1 - side]
+            shapes, own, sign * n[0], sign * n[1], sign * n[2], clip[1 - side], face
         )
     sign = 1.0
     # A polygon cuts everything else, and everything cuts a line: so no arc is ever moved.
@@ -95,10 +130,10 @@ def add_patch(
     p = clip[0, 0]
     plane = (x, y, z, x * p[0] + y * p[1] + z * p[2])
     own = (u, v, w, u * clip[1, 0, 0] + v * clip[1, 0, 1] + w * clip[1, 0, 2])
-    stiffness, share = LINE_STIFFNESS if count == LINE else STIFFNESS, 1.0
+    stiffness = LINE_STIFFNESS if count == LINE else STIFFNESS
     if sides == LINE:
         radii = shapes.size[a, 0] + shapes.size[b, 0]
-        share = alignment(clip)
+        part *= alignment(clip)
         count = cut_line_by_line(clip, m, radii)
     else:
         if x * m[0] + y * m[1] + z * m[2] < EDGE_ON:
@@ -116,8 +151,7 @@ def add_patch(
         while count > POINTS:
             count = _drop_least(clip, count, m)
         _measure(clip, count, m, plane)
-    best = _add_corners(contacts, pair, sign, count, m, stiffness, depth, share)
-    _add_deepest(contacts, pair, depth, n, point, best)
+    return _add_corners(contacts, pair, sign, count, m, stiffness, depth, part)
 
 
 @inner_kernel
@@ -133,14 +167,40 @@ def add_patch_on_plane(
         n: Unit normal of the plane, out of the half space, world.
         bound: The plane's distance from the world's origin along it [m].
     """
-    a, clip = contacts.pair_shapes[pair, 0], contacts.clip
+    a = contacts.pair_shapes[pair, 0]
     x, y, z = furthest_point(shapes, a, -n[0], -n[1], -n[2])
     depth = bound - (n[0] * x + n[1] * y + n[2] * z)
     if depth < 0.0:
         return
     plane = (n[0], n[1], n[2], bound)
+    faces, parts = contacts.face[0], contacts.part[0]
+    carrying = carrying_faces(shapes, a, -n[0], -n[1], -n[2], depth, faces, parts)
+    best = 0.0
+    for k in range(carrying):
+        if parts[k] > 0.0:
+            best += _add_face_on_plane(
+                shapes, contacts, pair, depth, n, plane, faces[k], parts[k]
+            )
+    half = 0.5 * depth
+    point = (x + half * n[0], y + half * n[1], z + half * n[2])
+    _add_deepest(contacts, pair, depth, n, point, best)
+
+
+@inner_kernel
+def _add_face_on_plane(
+    shapes: Shapes,
+    contacts: Encounter,
+    pair: int,
+    depth: float,
+    n: Vector,
+    plane: Plane,
+    face: int,
+    part: float,
+) -> float:
+    """Add the contact points of a face below a plane; return the depth that they carry."""
+    a, clip = contacts.pair_shapes[pair, 0], contacts.clip
     set_mark(clip, -1)
-    count, _, _, _ = supporting_face(shapes, a, -n[0], -n[1], -n[2], clip[1])
+    count, _, _, _ = supporting_face(shapes, a, -n[0], -n[1], -n[2], clip[1], face)
     stiffness = LINE_STIFFNESS if count == LINE else STIFFNESS
     if count == DISC:
         lowest = deepest_angle(clip[1], plane)
@@ -149,10 +209,7 @@ def add_patch_on_plane(
     while count > POINTS:
         count = _drop_least(clip, count, n)
     _measure(clip, count, n, plane)
-    best = _add_corners(contacts, pair, 1.0, count, n, stiffness, depth, 1.0)
-    half = 0.5 * depth
-    point = (x + half * n[0], y + half * n[1], z + half * n[2])
-    _add_deepest(contacts, pair, depth, n, point, best)
+    return _add_corners(contacts, pair, 1.0, count, n, stiffness, depth, part)
 
 
 @inner_kernel
@@ -225,8 +282,22 @@ def _add_corners(
             half = 0.5 * depth
             p = polygon[k]
             point = (p[0] + half * n[0], p[1] + half * n[1], p[2] + half * n[2])
-            add_contact(contacts, pair, depth, normal, point, weight)
+            if part == 1.0 or not _strengthen(contacts, pair, point, weight):
+                add_contact(contacts, pair, depth, normal, point, weight)
     return part * best
+
+
+@inner_kernel
+def _strengthen(contacts: Encounter, pair: int, point: Vector, weight: float) -> bool:
+    """Add the weight of a corner that two faces share to the pair's contact that is there."""
+    c = min(contacts.number[0], contacts.depth.shape[0]) - 1
+    while c >= 0 and contacts.pair[c] == pair:
+        p = contacts.point[c]
+        if max(abs(p[0] - point[0]), abs(p[1] - point[1]), abs(p[2] - point[2])) < SAME:
+            contacts.stiffness[c] += weight * contacts.pair_stiffness[pair]
+            return True
+        c -= 1
+    return False
 
 
 @inner_kernel

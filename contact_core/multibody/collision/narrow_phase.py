@@ -124,6 +124,8 @@ def update_contacts(
         contacts.stiffness,
         contacts.point,
         contacts.frame,
+        scratch.face,
+        scratch.part,
         scratch.clip,
         scratch.polytope,
     )
