@@ -15,6 +15,7 @@ from contact_core.base.errors import ModelError, choices
 from contact_core.model.actuator import Actuator
 from contact_core.model.articulation import read_articulation
 from contact_core.model.moving_body import JointLaw, Mimic, MovingBody
+from contact_core.multibody.collision.arrays import MAX_CARRYING
 from contact_core.multibody.collision.manifold import POINTS
 from contact_core.multibody.collision.shapes import PlacedShape, ShapeKind
 from contact_core.multibody.rigid_body.joints import BALL, FREE, PRISMATIC, REVOLUTE, columns_of
@@ -30,10 +31,9 @@ from tamsi_sim.simulation.rows import ModelRows
 # greatest effort of an arm's joints [Nm/rad and N/m], and dissipate [s/rad and s/m].
 END_STOP_STIFFNESS = {REVOLUTE: 2e3, PRISMATIC: 1e4}
 END_STOP_DISSIPATION = 1.0
-# Contact points of one pair of shapes, at most: a patch, and its deepest point. Most pairs do
-# not touch at once; these are what a shape has among many others, counted once, and what a
-# scene has room for at least.
-POINTS_PER_PAIR, POINTS_PER_SHAPE, MIN_POINTS = POINTS + 1, 8, 512
+# Contact points that a shape has among many others, for most pairs do not touch at once, and what
+# a scene has room for at least.
+POINTS_PER_SHAPE, MIN_POINTS = 8, 512
 EARTH = (0.0, 0.0, -9.81)
 Item = TypeVar("Item")
 
@@ -109,8 +109,9 @@ class BuiltModel:
 
     @cached_property
     def most_contacts(self) -> int:
-        """How many contact points all pairs together can have."""
-        return POINTS_PER_PAIR * len(self.pairs)
+        """How many contact points all pairs together can have: patches and deepest points."""
+        meshes = (self.arrays.geometry.kind == ShapeKind.MESH)[self.pairs].sum(axis=1)
+        return int(np.sum(POINTS * MAX_CARRYING**meshes + 1))
 
     def contact_limit(self, solver: SolverConfig) -> int:
         """Return how many contact points a simulation may have.
