@@ -176,10 +176,11 @@ def limit_moments(simulation: Simulation, island: int, tolerance: float) -> tupl
                 for kind in range(2):
                     if kind == TORSIONAL:
                         x, y, dx, dy = z, 0.0, dz, 0.0
-                    if settings.line_search and coefficient[c, kind] > 0.0:
+                    reach = _reach(simulation, c, kind, newton.duration[0])
+                    if settings.line_search and coefficient[c, kind] > 0.0 and reach > SMALL:
                         share = transition_limit(
-                            x, y, dx, dy, _reach(simulation, c, kind, newton.duration[0]),
-                            tolerance, settings.cos_max_angle, settings.landing,
+                            x, y, dx, dy, reach, tolerance, settings.cos_max_angle,
+                            settings.landing,
                         )  # fmt: skip
                         alpha = min(alpha, share)
     return alpha, math.sqrt(square)

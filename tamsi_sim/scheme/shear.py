@@ -17,6 +17,7 @@ import numpy as np
 
 from contact_core.base.kernel import inlined_kernel
 from contact_core.multibody.collision.arrays import NORMAL
+from contact_core.multibody.rigid_body.joints import FREE
 from tamsi_sim.arrays.data import ShearMemory
 from tamsi_sim.arrays.settings import FrictionLaw
 from tamsi_sim.arrays.simulation import Simulation
@@ -24,7 +25,10 @@ from tamsi_sim.arrays.simulation import Simulation
 ELASTIC = int(FrictionLaw.ELASTIC)
 PAIRS, POINTS = 0, 1
 """Entries of ShearMemory.number."""
+SOFTEST = 0.1
+"""Compliance along the tangents, relative to that along the normal."""
 KEPT = 0.99
+"""Share of a pair's energy below which some of its points are gone."""
 FREQUENCY = 7e3
 """Of what vibrates while one point holds it [rad/s]: its own weight shears that by 0.2 um."""
 
@@ -248,10 +252,14 @@ def _softness(simulation: Simulation, pair: int) -> float:
 
     It suits the masses that it holds, lest a light body shakes or a heavy one drifts.
     """
-    body, mass = simulation.geometry.body, simulation.dynamics.composite_mass
+    bodies, armature = simulation.bodies, simulation.joints.armature
     inverse = 0.0
     for side in range(2):
-        own = body[simulation.pairs.shapes[pair, side]]
-        if own >= 0:
-            inverse += 1.0 / mass[own]
-    return min(1.0, inverse * simulation.pairs.stiffness[pair] / FREQUENCY**2)
+        body = simulation.geometry.body[simulation.pairs.shapes[pair, side]]
+        if body >= 0:
+            mass = simulation.dynamics.composite_mass[body]
+            if bodies.joint_type[body] == FREE:
+                # That of a kinematic body is its armature.
+                mass += armature[bodies.column_dof[bodies.first_column[body]]]
+            inverse += 1.0 / mass
+    return min(SOFTEST, inverse * simulation.pairs.stiffness[pair] / FREQUENCY**2)

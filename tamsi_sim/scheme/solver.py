@@ -17,7 +17,7 @@ from contact_core.multibody.rigid_body.arrays import Jacobian
 from tamsi_sim.arrays.data import ISLANDS, ITERATIONS, ContactForces, Islands, Newton
 from tamsi_sim.arrays.simulation import SOLVE, Simulation, phase
 from tamsi_sim.scheme.closures import assemble_closures
-from tamsi_sim.scheme.contact import project, slip_velocity, update_contact_force
+from tamsi_sim.scheme.contact import SMALL, project, slip_velocity, update_contact_force
 from tamsi_sim.scheme.contact_moments import assemble_moments, limit_moments
 from tamsi_sim.scheme.joint_forces import stick_range, update_joint_force
 from tamsi_sim.scheme.line_search import transition_limit
@@ -204,8 +204,10 @@ def _limit_update(simulation: Simulation, island: int, tolerance: float) -> tupl
         if settings.line_search:
             reach = simulation.pairs.friction[simulation.contacts.pair[c]] * forces.force[c, NORMAL]
             x, y, width = slip_velocity(settings, forces, c, reach, h)
-            share = transition_limit(x, y, dx, dy, width, tolerance, cosine, landing)
-            alpha = min(alpha, share)
+            # What has no friction has no transition.
+            if width > SMALL:
+                share = transition_limit(x, y, dx, dy, width, tolerance, cosine, landing)
+                alpha = min(alpha, share)
     if settings.line_search:
         for row in range(islands.first_row[island], islands.first_row[island + 1]):
             dof = islands.order[row]
