@@ -82,6 +82,7 @@ class ContactForces(NamedTuple):
         compliance: (nc) of the shear, see :mod:`tamsi_sim.scheme.shear` [m/N].
         initial_shear: (nc, 2) at the start of the step, along the tangents [m].
         shear: (nc, 2) the same at the start of the sub-step [m].
+        piece: (nc) whether what is elastic sticks, 1, or slips, 2.
         velocity: (nc, 3) in the contact's frame [m/s].
         update: (nc, 3) its change by Newton's update [m/s].
         force: (nc, 3) on A in the contact's frame [N].
@@ -93,6 +94,7 @@ class ContactForces(NamedTuple):
     compliance: Annotated[np.ndarray, float, "nc"]
     initial_shear: Annotated[np.ndarray, float, "nc", 2]
     shear: Annotated[np.ndarray, float, "nc", 2]
+    piece: Annotated[np.ndarray, int, "nc"]
     velocity: Annotated[np.ndarray, float, "nc", 3]
     update: Annotated[np.ndarray, float, "nc", 3]
     force: Annotated[np.ndarray, float, "nc", 3]

@@ -128,8 +128,13 @@ def update_contact_force(
     forces: ContactForces,
     c: int,
     h: float,
-) -> None:
-    """Compute force and minus its derivative at one contact from its velocity, see above."""
+) -> bool:
+    """Compute force and minus its derivative at one contact from its velocity, see above.
+
+    Returns:
+        Whether what is elastic began to slip or ceased to, so that the previous update, computed
+        for the other, may not be exact.
+    """
     velocity, pair = forces.velocity[c], contacts.pair[c]
     dissipation, mu = pairs.dissipation[pair], pairs.friction[pair]
     pi, slope = normal_force(
@@ -140,9 +145,15 @@ def update_contact_force(
     g, bend, pull = 0.0, 0.0, slope
     if stiction > SMALL:
         g, bend = friction_coefficient(settings.friction_law, mu, x, y, stiction, soft)
-    if settings.friction_law == ELASTIC and x * x + y * y < stiction * stiction:
-        # What a spring holds does not depend on the normal force.
-        pull = 0.0
+    changed = False
+    if settings.friction_law == ELASTIC:
+        sticks = x * x + y * y < stiction * stiction
+        if sticks:
+            # What a spring holds does not depend on the normal force.
+            pull = 0.0
+        piece = 1 if sticks else 2
+        changed = piece != forces.piece[c]
+        forces.piece[c] = piece
     force, gradient = forces.force[c], forces.gradient[c]
     force[0], force[1], force[NORMAL] = -pi * g * x, -pi * g * y, pi
     gradient[0, 0] = pi * (g + bend * x * x)
@@ -151,6 +162,7 @@ def update_contact_force(
     # The normal force also changes the friction: W_tn of (22) makes (23) unsymmetric.
     gradient[0, NORMAL], gradient[1, NORMAL] = g * x * pull, g * y * pull
     gradient[NORMAL, NORMAL] = -slope
+    return changed
 
 
 @inlined_kernel

@@ -23,6 +23,10 @@ from tamsi_sim.scheme.joint_forces import stick_range, update_joint_force
 from tamsi_sim.scheme.line_search import transition_limit
 
 
+NOTHING = 1e-3
+"""Share of the tolerance below which an update is none, whatever piece of its law a force is on."""
+
+
 @phase(SOLVE)
 def solve(simulation: Simulation) -> int:
     """Solve tamsi (21) for the velocity at the end of a (sub-)step, island by island.
@@ -57,7 +61,7 @@ def solve(simulation: Simulation) -> int:
             alpha, change = min(alpha, share), max(change, turn)
             _move_velocities(simulation, island, alpha)
             changed = _update_forces(simulation, island, h)
-            if change < tolerance and not changed:
+            if change < tolerance and (not changed or change < NOTHING * tolerance):
                 newton.residuals[iteration + 1] = 0.0
                 iterations = iteration + 1
                 break
@@ -93,14 +97,17 @@ def _move_velocities(simulation: Simulation, island: int, alpha: float) -> None:
 
 @inlined_kernel
 def _update_forces(simulation: Simulation, island: int, h: float) -> bool:
-    """Compute an island's forces; return whether a joint moved to another piece of its law."""
+    """Compute an island's forces; return whether any moved to another piece of its law."""
     pairs, contacts, settings = simulation.pairs, simulation.contacts, simulation.settings
     joints, drives, islands = simulation.joints, simulation.drives, simulation.islands
     q, v, joint_forces = simulation.state.q, simulation.newton.v, simulation.joint_forces
     contact_forces = simulation.contact_forces
-    for k in range(islands.first_contact[island], islands.first_contact[island + 1]):
-        update_contact_force(pairs, contacts, settings, contact_forces, islands.contact[k], h)
     changed = False
+    for k in range(islands.first_contact[island], islands.first_contact[island + 1]):
+        moved = update_contact_force(
+            pairs, contacts, settings, contact_forces, islands.contact[k], h
+        )
+        changed = changed or moved
     for row in range(islands.first_row[island], islands.first_row[island + 1]):
         dof = islands.order[row]
         moved = update_joint_force(

@@ -292,6 +292,8 @@ class Engine:
     def _enlarge(self, room: Room) -> None:
         if room != room_of(self.work):
             self.work = enlarge(self.work, self.built.arrays, room)
+            # It looks at the shear of the old one.
+            self.__dict__.pop("observer", None)
             self._simulation = make_simulation(
                 self.built.arrays, self.work, scheme_settings(self.solver, self.time_step)
             )

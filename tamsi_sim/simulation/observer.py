@@ -141,7 +141,7 @@ class Observer:
             time_step: h [s].
         """
         self._built, self._solver, self._state = built, solver, observed.state
-        self._deflection = observed.joint_forces.deflection
+        self._deflection, self._shear = observed.joint_forces.deflection, observed.shear
         self._settings = scheme_settings(solver, time_step)
         self._work = make_work(built.arrays, len(observed.state.q), room_of(observed), 1)
         self._simulation = make_simulation(built.arrays, self._work, self._settings)
@@ -243,23 +243,15 @@ class Observer:
         return Energy(
             kinetic=0.5 * sum(float(v[i:j] @ m @ v[i:j]) for i, j, m in blocks),
             potential=-float(np.sum(inertias.mass[:, None] * inertias.gravity * centers)),
-            elastic=0.5 * (float(np.sum(stiffness * depth**2) + bent) + self._sheared(contacts))
+            elastic=0.5 * (float(np.sum(stiffness * depth**2) + bent) + self._sheared())
             + 0.5 * float(np.sum(springs * self._work.closure_forces.gap**2)),
         )
 
-    def _sheared(self, contacts: int) -> float:
-        """Twice the energy of what sticks [J]; none where bodies were put by hand."""
-        memory, forces, moments = (
-            self._work.shear, self._work.contact_forces, self._work.contact_moments,
-        )  # fmt: skip
-        if memory.number[PAIRS] == 0 or (memory.q != self._state.q).any():
+    def _sheared(self) -> float:
+        """Twice the energy of contacts that stick [J]; none where bodies were put by hand."""
+        if (self._shear.q != self._state.q).any():
             return 0.0
-        shear, compliance = forces.initial_shear[:contacts], forces.compliance[:contacts]
-        energy = np.sum(np.sum(shear**2, axis=1) / compliance)
-        if len(moments.compliance):
-            twist = moments.initial_twist[:contacts]
-            energy += np.sum(np.sum(twist**2, axis=1) / moments.compliance[:contacts])
-        return float(energy)
+        return float(np.sum(self._shear.energy[: self._shear.number[PAIRS]]))
 
     def mass_matrix(self) -> np.ndarray:
         """Return the mass matrix (nv, nv) of the current state [kg m^2, kg m or kg]."""
