@@ -28,6 +28,11 @@ BENCHMARKS = Group(
             "QP solvers, the controller's tick, and the loop's timing",
             EXPERIMENTS,
         ),
+        "creep": Command(
+            "contact_experiments.bench.creep",
+            "how fast what is held moves under a constant load, beside Drake and MuJoCo",
+            EXPERIMENTS,
+        ),
         "faults": Command(
             "contact_experiments.bench.faults",
             "every fault of a robot and its driver, and what it does to the arm",

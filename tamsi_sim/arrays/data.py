@@ -103,7 +103,7 @@ class ContactForces(NamedTuple):
 
 
 class ShearMemory(NamedTuple):
-    """How the pairs of shapes that touch were sheared at the end of the last step: part of the state.
+    """How pairs of shapes that touch were sheared when the last step ended: part of the state.
 
     Attributes:
         number: (2) pairs, and their points.

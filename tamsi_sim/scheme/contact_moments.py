@@ -2,8 +2,9 @@
 
 They follow the law of sliding friction, tamsi (7), with lengths for coefficients and an angular
 velocity for the slip: mu_r pi about the tangents, mu_t pi about the normal, for a normal force pi,
-and linear below v_s rad/s; or a spring before that, as the shear of contacts is one. Only contacts whose surfaces have a coefficient have moments; in a
-scene without such surfaces all arrays here are empty.
+and linear below v_s rad/s; or a spring before that, as the shear of contacts is one. Only contacts
+whose surfaces have a coefficient have moments; in a scene without such surfaces all arrays here are
+empty.
 """
 
 from __future__ import annotations

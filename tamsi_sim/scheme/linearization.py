@@ -105,9 +105,7 @@ def _shears(work: Work) -> int:
     return (6 if len(work.shear.twist) else 3) * int(work.shear.number[POINTS])
 
 
-def _linearize_step(
-    simulation: Simulation, work: Work, bent: int
-) -> tuple[StepStatus, np.ndarray]:
+def _linearize_step(simulation: Simulation, work: Work, bent: int) -> tuple[StepStatus, np.ndarray]:
     """Advance by one step; return its derivative, see :func:`differentiate_step`."""
     state, drives, deflection = work.state, work.drives, work.joint_forces.deflection
     moving = (
@@ -119,7 +117,7 @@ def _linearize_step(
     jacobian = np.zeros((0, 0))
     if status == StepStatus.OK:
         end = _shears(work)
-        for array, value in zip(moving, start[: -4], strict=False):
+        for array, value in zip(moving, start[:-4], strict=False):
             array[:] = value
         jacobian = differentiate_step(simulation, work, bent, end)
         # Step once more, to leave the workspace as a step leaves it.
@@ -156,9 +154,7 @@ def differentiate_step(simulation: Simulation, work: Work, bent: int, end: int) 
     work.shear.energy[:] = np.inf
     solve_again(simulation, velocities, systems, drift, shear_rate)
     for part in range(parts):
-        differentiate_residual(
-            simulation, part, bent, velocities, changes, drift_change, sheared
-        )
+        differentiate_residual(simulation, part, bent, velocities, changes, drift_change, sheared)
         if nv > 0:
             _, _, solution, singular = scipy.linalg.lapack.dgesv(systems[part], changes[part + 1])
             changes[part + 1] = np.nan if singular else solution
@@ -187,8 +183,8 @@ def solve_again(
         velocities: (n + 1, nv) receives the initial velocity and those at the sub-steps' ends.
         systems: (n, nv, nv) receives Newton's matrices there.
         drift: (nv) receives the drift of the step.
-        shear_rate: (3 nc or 6 nc, nv) receives the derivative of the contacts' shear at the end by the
-            velocity there.
+        shear_rate: (3 nc or 6 nc, nv) receives the derivative of the contacts' shear at the end by
+            the velocity there.
     """
     _solve_again(simulation, velocities, systems, drift, shear_rate)
 

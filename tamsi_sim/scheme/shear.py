@@ -157,7 +157,7 @@ def _recall_pair(simulation: Simulation, pair: int, first: int, last: int) -> No
         if c < memory.twist.shape[0]:
             simulation.contact_moments.compliance[c] = forces.compliance[c] / lever**2
             energy += _recall_twist(simulation, c, k, turn)
-    # A rotation keeps the energy, for which this is of first order; points that are gone take theirs.
+    # This is a rotation of first order: it keeps the energy, but for that of points that are gone.
     if energy > KEPT * memory.energy[max(0, old)] and energy > 0.0:
         share = math.sqrt(memory.energy[old] / energy)
         for c in range(first, last):

@@ -22,7 +22,6 @@ from tamsi_sim.scheme.contact_moments import assemble_moments, limit_moments
 from tamsi_sim.scheme.joint_forces import stick_range, update_joint_force
 from tamsi_sim.scheme.line_search import transition_limit
 
-
 NOTHING = 1e-3
 """Share of the tolerance below which an update is none, whatever piece of its law a force is on."""
 

@@ -107,7 +107,9 @@ def test_what_rolls_rolls_as_without_shear(rolling):
     ways = []
     for law in ("linear", "elastic"):
         world = World(surface=Surface(2e4, 5.0, 0.5, rolling=rolling)).add_ground()
-        world.add("ball", body_urdf("ball", sphere(0.02), 0.05, (8e-6,) * 3), (0, 0, 0.02), free=True)
+        world.add(
+            "ball", body_urdf("ball", sphere(0.02), 0.05, (8e-6,) * 3), (0, 0, 0.02), free=True
+        )
         engine = world.build(1e-3, SolverConfig(friction_law=law))
         engine.step(200)
         engine.v[0], engine.v[4] = 0.3, 0.3 / 0.02

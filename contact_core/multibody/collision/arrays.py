@@ -16,8 +16,9 @@ import numpy as np
 from contact_core.base.kernel import kernel
 from contact_core.multibody.collision.convex_mesh import MAX_FACES, Meshes
 
-# Sizes of the narrow phase's scratch: faces of a mesh that carry together; corners of a
-# polygon, two faces of meshes clipped against each other at most; corners, triangles and edges of a Polytope.
+# Sizes of the narrow phase's scratch: faces of a mesh that carry together; corners of a polygon,
+# two faces of meshes clipped against each other at most; corners, triangles and edges of a
+# Polytope.
 MAX_CORNERS = 2 * MAX_FACES
 MAX_CARRYING = 8
 MAX_POINTS = 96

@@ -87,9 +87,7 @@ def add_patch(
         for j in range(second):
             part = parts[0, i] * parts[1, j]
             if part > 0.0:
-                best += _add_faces(
-                    shapes, contacts, pair, depth, n, faces[0, i], faces[1, j], part
-                )
+                best += _add_faces(shapes, contacts, pair, depth, n, faces[0, i], faces[1, j], part)
     _add_deepest(contacts, pair, depth, n, point, best)
 
 
@@ -178,9 +176,7 @@ def add_patch_on_plane(
     best = 0.0
     for k in range(carrying):
         if parts[k] > 0.0:
-            best += _add_face_on_plane(
-                shapes, contacts, pair, depth, n, plane, faces[k], parts[k]
-            )
+            best += _add_face_on_plane(shapes, contacts, pair, depth, n, plane, faces[k], parts[k])
     half = 0.5 * depth
     point = (x + half * n[0], y + half * n[1], z + half * n[2])
     _add_deepest(contacts, pair, depth, n, point, best)
