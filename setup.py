@@ -48,11 +48,14 @@ MODELS = [
     "hello-robot-stretch-urdf>=0.1,<0.2",
     "jvrc-description>=1.1,<2",
 ]
+# What expands xacro files.
+XACRO = ["xacro>=2.1,<2.2"]
 SIMULATOR_EXTRAS = {
     "decomposition": DECOMPOSITION,
     "drake": DRAKE,
     "models": MODELS,
     "page": PAGE,
+    "xacro": XACRO,
 }
 
 
