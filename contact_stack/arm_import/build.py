@@ -287,14 +287,15 @@ def _keep_visuals(
 
 def _limits(tree: Tree, arm: Arm, driver: str, notes: list[str]) -> dict[str, float]:
     """Fill in limits of speed and effort that the model does not have; return the efforts [Nm]."""
-    weights = _weights(tree, arm)
-    most = float(weights.max())
+    # A joint is at least as strong as those that it carries, whose weight it may not feel.
+    weights = np.maximum.accumulate(_weights(tree, arm)[::-1])[::-1]
+    least = max(0.15 * float(weights.max()), 1.0)
     efforts = {}
     guessed: dict[str, list[str]] = {"effort": [], "velocity": []}
     for name, weight in zip(arm.joints, weights, strict=True):
         limit = tree.joints[name].find("limit")
         assert limit is not None
-        guesses = {"effort": max(STRENGTH * weight, 0.15 * most, 1.0), "velocity": SPEED}
+        guesses = {"effort": max(STRENGTH * weight, least), "velocity": SPEED}
         for key, guess in guesses.items():
             if not 0.0 < float(limit.get(key, "0")) < np.inf:
                 limit.set(key, f"{guess:.2g}")

@@ -160,33 +160,23 @@ def _levels(robot: Robot, link: str, faces: np.ndarray) -> np.ndarray:
     """Index of LEVELS of a contact in the middle of each face."""
     doubled = _normals(faces)
     normals = doubled / np.maximum(np.linalg.norm(doubled, axis=1, keepdims=True), 1e-15)
+    points, links = faces.mean(axis=1), [link] * len(faces)
     error = np.maximum(robot.torque_error, 1e-4 * robot.effort_limits)
-    levels = np.full(len(faces), len(LEVELS) - 1)
-    for k, (point, normal) in enumerate(zip(faces.mean(axis=1), normals, strict=True)):
-        force = -FORCE * normal
-        torque = robot.torque_of_force(link, point, force)
-        if np.abs(torque / error).max() > 1.0:
-            located = _deviation(robot, link, point, normal, error / PEAK) < LOCATED
-            levels[k] = 0 if located else 1
-    return levels
-
-
-def _deviation(
-    robot: Robot, link: str, point: np.ndarray, normal: np.ndarray, noise: np.ndarray
-) -> float:
-    """Standard deviation of the place of a force [m], see above."""
-    u = np.linalg.svd(normal[None])[2][1]
-    axes = np.array([u, np.cross(normal, u), -normal])
-    force = -FORCE * normal
-    here = robot.torque_of_force(link, point, force)
-    columns = [robot.torque_of_force(link, point, axis) for axis in axes]
+    first = np.cross(normals, np.eye(3)[np.abs(normals).argmin(axis=1)])
+    first /= np.maximum(np.linalg.norm(first, axis=1, keepdims=True), 1e-15)
+    axes = (first, np.cross(normals, first), -normals)
+    force = -FORCE * normals
+    torque = robot.torques_of_forces(links, points, force)
+    columns = [robot.torques_of_forces(links, points, axis) for axis in axes]
     # Torques are linear in the place.
-    columns += [robot.torque_of_force(link, point + axis, force) - here for axis in axes[:2]]
-    jacobian = np.column_stack(columns) / noise[:, None]
+    columns += [robot.torques_of_forces(links, points + axis, force) - torque for axis in axes[:2]]
+    jacobians = np.stack(columns, axis=2) * (PEAK / error)[:, None]
     slip = FRICTION * FORCE
     before = np.array([slip, slip, UNKNOWN_FORCE, UNKNOWN_PLACE, UNKNOWN_PLACE])
-    covariance = np.linalg.inv(jacobian.T @ jacobian + np.diag(before**-2.0))
-    return float(np.sqrt(covariance[3, 3] + covariance[4, 4]))
+    covariances = np.linalg.inv(jacobians.transpose(0, 2, 1) @ jacobians + np.diag(before**-2.0))
+    deviations = np.sqrt(covariances[:, 3, 3] + covariances[:, 4, 4])
+    felt = np.abs(torque / error).max(axis=1) > 1.0
+    return np.where(felt, np.where(deviations < LOCATED, 0, 1), 2)
 
 
 def draw_check(robot: Robot, home: Sequence[float], path: Path) -> Path:

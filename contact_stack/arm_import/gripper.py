@@ -39,30 +39,33 @@ def drive_gripper(tree: Tree, arm: Arm, points: Mapping[str, np.ndarray], notes:
         notes.append(f"gripper joints {', '.join(loose)} are held where the model has them zero")
     if not fingers:
         return ""
-    driver, *others = fingers
-    ends = {name: _ends(tree, arm, name, palm, points) for name in fingers}
-    closed, opened = ends[driver]
-    laws = {}
+    # Joint -> where it is when the gripper is closed, and how far it moves per way of the driver.
+    master, *others = fingers
+    closed, opened = _ends(tree, arm, master, palm, points)
+    laws = {master: (closed, float(np.sign(opened - closed)))}
     for name in others:
-        shut, wide = ends[name]
+        shut, wide = _ends(tree, arm, name, palm, points)
         laws[name] = (shut, (wide - shut) / abs(opened - closed))
-    sign = float(np.sign(opened - closed))
     for name in arm.gripper:
         law = _mimic(tree, name)
-        if law is not None and law[0] == driver:
-            _, ratio, offset = law
-            laws[name] = (ratio * closed + offset, ratio * sign)
+        if law is not None and law[0] == master:
+            laws[name] = (law[1] * closed + law[2], law[1] * laws[master][1])
         elif law is not None:
             hold(tree, [name])
             notes.append(f"gripper joint {name} follows {law[0]}: held")
-    span = abs(opened - closed)
-    _rezero(tree.joints[driver], closed, sign, span)
-    for name, (zero, ratio) in laws.items():
-        joint = tree.joints[name]
-        _rezero(joint, zero, float(np.sign(ratio)) or 1.0, abs(ratio) * span)
+    # Pinocchio reads joints in an order of its own, in which those that follow have to be later.
+    order = list(read_tree(ElementTree.tostring(tree.robot, encoding="unicode")).names)
+    driver = min((name for name in laws if laws[name][1]), key=order.index)
+    scale = abs(laws[driver][1])
+    span = scale * abs(opened - closed)
+    for name, (zero, slope) in laws.items():
+        joint, ratio = tree.joints[name], abs(slope) / scale
+        _rezero(joint, zero, float(np.sign(slope)) or 1.0, ratio * span)
         for old in joint.findall("mimic"):
             joint.remove(old)
-        ElementTree.SubElement(joint, "mimic", joint=driver, multiplier=f"{abs(ratio):.9g}")
+        if name != driver:
+            ElementTree.SubElement(joint, "mimic", joint=driver, multiplier=f"{ratio:.9g}")
+    del laws[driver]
     unit = "m" if tree.kind(driver) == "prismatic" else "rad"
     followers = f"; {', '.join(laws)} follow" if laws else ""
     notes.append(f"gripper joint {driver}: 0 closed to {span:.3g} {unit} open{followers}")
