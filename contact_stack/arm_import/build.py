@@ -42,7 +42,11 @@ MAX_STIFFNESS = 1000.0  # [Nm/rad]
 ARMATURE_SHARE = 8e-4  # rotor inertia per effort limit [kg m^2 / Nm]
 NOISE_SHARE = 2e-3  # of the effort limit
 TOLERANCE_SHARE, TOLERANCES = 0.02, (0.015, 0.025)  # of the reach, within bounds [m]
-_KEPT = ("link", "joint", "material")
+_KEPT = {
+    "robot": ("link", "joint", "material"),
+    "link": ("inertial", "visual", "collision"),
+    "joint": ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"),
+}
 _HOMES = 600  # configurations that are tried
 
 
@@ -110,9 +114,10 @@ def build_robot(source: Source, options: Options, folder: Path) -> Built:
     robot, notes = tree.robot, built.notes
     robot.set("name", options.name)
     robot.set("version", CAPSULE_VERSION)
-    for element in list(robot):
-        if element.tag not in _KEPT:
-            robot.remove(element)
+    for owner in (robot, *robot.findall("link"), *robot.findall("joint")):
+        for element in list(owner):
+            if element.tag not in _KEPT[owner.tag]:
+                owner.remove(element)
     beyond = [name for name in built.arm.held if name in tree.joints]
     if beyond:
         hold(tree, beyond)

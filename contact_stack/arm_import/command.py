@@ -56,7 +56,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tip", default="", metavar="LINK", help="link at the end of the arm, before the fingers"
     )
     parser.add_argument(
-        "--axis", choices=_AXES, default="", help="direction of approach in the frame of the tip"
+        "--axis",
+        choices=_AXES,
+        default="",
+        help="direction of approach in the frame of the tip, e.g. --axis=-z",
     )
     parser.add_argument("--no-gripper", action="store_true", help="hold the joints beyond the tip")
     parser.add_argument(

@@ -20,6 +20,7 @@ _CLOSED = 4  # directions with a wall, from which on something is inside
 MAX_PARTS = 10
 _CUTS = np.linspace(0.0, 1.0, 7)[1:-1]  # where a piece may be cut, as shares of its extent
 _STEPS, _ROUGH_STEPS = 40, 6  # towards the middle of a circle
+_ROUGH_POINTS = 1000  # of a piece whose volume is compared
 _SAMPLES = 400  # on the surface of a primitive
 _REFINED, _TRIES = 3, 120  # primitives that are refined, and how often each is changed
 _MARGIN = 0.9  # of the tolerance is what is aimed at, between samples there is more
@@ -292,9 +293,9 @@ def _cut(points: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def _volume(points: np.ndarray) -> float:
-    """Volume [m^3] of the smallest primitive around points."""
+    """Volume [m^3] of the smallest primitive around points, roughly."""
     volumes = []
-    for shape, _ in _candidates(points, _ROUGH_STEPS):
+    for shape, _ in _candidates(points[:: 1 + len(points) // _ROUGH_POINTS], _ROUGH_STEPS):
         a, b, c = shape.size
         volumes.append({
             ShapeKind.BOX: 8.0 * a * b * c,
