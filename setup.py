@@ -179,6 +179,7 @@ STACK = dict(
             *DECOMPOSITION,
             *ORACLES,
             *TEST,
+            *XACRO,
             # 13 asks for Python 3.11.5, and Debian 12 has 3.11.2.
             "pymdown-extensions>=10,<13",
             "pytest-xdist>=3.6,<4",

@@ -287,7 +287,7 @@ def _keep_visuals(
                 visual = ElementTree.SubElement(link, "visual")
                 visual.extend(list(collision))
     if missing:
-        notes.append(f"missing or unreadable: {', '.join(missing)}; drawn as it collides")
+        notes.append(f"missing or unreadable: {', '.join(missing)}")
 
 
 def _limits(tree: Tree, arm: Arm, driver: str, notes: list[str]) -> dict[str, float]:

@@ -20,7 +20,8 @@ SHORTEST_ARM = 4
 
 _TELLING = 5e-3  # length of a vector from which on its direction says something [m]
 _FINGER = re.compile(r"finger|thumb|jaw|claw|knuckle|pinch|gripper", re.IGNORECASE)
-# What links at the end of an arm are called, the most telling first.
+# What links at the end of an arm are called, the most telling first; then those of tools end.
+_TOOLS = 5
 _TIPS = (
     "tool0", "tcp", "tool", "pinch", "grasp", "ee_gripper", "end_?eff|eef", "(^|_)ee(_|$)", "tip",
     "flange", "link8|link_8", "hand|gripper_link|gripper_base|palm",
@@ -255,19 +256,20 @@ def add_tool(tree: Tree, arm: Arm, points: dict[str, np.ndarray], axis: str = ""
              for p in points.get(link, ())]  # fmt: skip
     here = tip.actInv(data.oMi[last])
     hints = [np.mean(ends, axis=0) - here.translation] if ends else []
-    hints += [-here.translation]
+    before = tip.actInv(data.oMi[model.parents[last]])
+    hints += [-here.translation, here.translation - before.translation]
     hints += [np.mean(rigid, axis=0) - here.translation] if rigid else []
-    before = data.oMi[model.parents[last]]
-    hints += [here.translation - tip.actInv(before).translation]
     approach = _axis(axis) if axis else _approach(here.rotation @ local, hints)
-    reach = max((float(approach @ point) for point in ends), default=0.0)
-    telling = re.search("|".join(_TIPS[:5]), arm.tip, re.IGNORECASE) or not ends
-    if approach[2] > 0.95 and telling:
+    named = bool(re.search("|".join(_TIPS[:_TOOLS]), arm.tip, re.IGNORECASE))
+    # The name of a tool says where its z axis points, as does a person.
+    known = named and not axis and abs((here.rotation @ local)[2]) > 0.95
+    if known or (approach[2] > 0.95 and (axis or not ends)):
         return arm.tip
+    reach = max((float(approach @ point) for point in ends), default=0.0)
     name = "tool"
     while name in tree.links:
         name += "_"
-    shift = np.zeros(3) if telling else approach * reach
+    shift = np.zeros(3) if named else approach * reach
     rotation = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), approach).matrix()
     if approach[2] < -0.95:
         rotation = np.diag([1.0, -1.0, -1.0])

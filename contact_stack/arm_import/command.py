@@ -181,6 +181,8 @@ def _report(built: Built, check: ArmCheck, description: RobotDescription, file: 
         print(f"  links overlap at home by {-1e3 * check.clearance:.0f} mm: give another --home")
     elif check.clearance < 1.0:
         print(f"  closest links at home: {1e3 * check.clearance:.0f} mm apart")
+    if len(arm.joints) < 6:
+        print(f"  with {len(arm.joints)} joints it reaches few poses: its tool cannot turn freely")
     if check.load >= 1.0:
         print("  its motors cannot hold it at home: effort limits or masses are wrong")
     if check.force < FORCE:

@@ -66,7 +66,9 @@ def fit_primitives(points: np.ndarray, triangles: np.ndarray, tolerance: float) 
             break
         parts = [part for part in parts if part is not worst]
         parts += [_fit(body, half, goal) for half in halves]
+    # What cannot be small enough is left out, as between the walls of a shell that is open.
     parts = [part if part.error <= goal else _smaller(body, part, goal) for part in parts]
+    parts = [part for part in parts if part.error <= goal] or parts[:1]
     outside = [_height(body.surface, part.shape, part.pose) for part in parts]
     excess = max(body.distance(_surface_of(part.shape, part.pose)).max() for part in parts)
     shapes = tuple((part.shape, part.pose) for part in parts)
@@ -161,11 +163,12 @@ def _smaller(body: _Body, part: _Part, goal: float) -> _Part:
     found = _fit(body, part.points, goal, _SMALL)
     shape, pose = found.shape, found.pose
     for _ in range(_SHRINKS):
-        if body.distance(_surface_of(shape, pose)).max() <= goal:
+        excess = float(body.distance(_surface_of(shape, pose)).max())
+        if excess <= goal:
             break
         x, y, z = (_SHRINK * size for size in shape.size)
         shape = Shape(shape.kind, (x, y, z))
-    return _Part(part.points, shape, pose, found.error)
+    return _Part(part.points, shape, pose, excess)
 
 
 def _refined(

@@ -235,6 +235,12 @@ def test_contacts_are_located_where_torques_tell_them():
     assert links[7].anywhere > 0.8 > links[4].anywhere
 
 
+def test_options_and_arguments_of_a_xacro_file_come_in_any_order(tmp_path, capsys):
+    words = ["import", "arm.urdf.xacro", "--name", "left", "side:=left", "--out", str(tmp_path)]
+    assert cli.main(words) == cli.EXIT_ERROR
+    assert "no file arm.urdf.xacro" in capsys.readouterr().err
+
+
 def test_models_of_installed_packages_are_found_by_name():
     with pytest.raises(ConfigError, match="not installed"):
         find_model("no_such_package:arm")
