@@ -35,7 +35,7 @@ from contact_stack.arm_import.source import Source
 SPEED = 3.0  # of a joint [rad/s]
 FINGER_SPEED, FINGER_EFFORT = 0.2, 40.0  # [m/s or rad/s, N or Nm]
 TURN = 6.283  # of a joint without end stops, to both sides [rad]
-STRENGTH = 3.0  # effort limit over the largest torque of the arm's weight
+STRENGTH = 3.0  # effort limit over the largest torque of weight and friction
 SPRING_SHARE = 0.6  # of the effort limit
 STIFFNESS = 4.0  # per effort limit [1/rad]: the springs' share of it is at 0.15 rad
 MAX_STIFFNESS = 1000.0  # [Nm/rad]
@@ -325,7 +325,7 @@ def _limits(tree: Tree, arm: Arm, driver: str, notes: list[str]) -> dict[str, fl
 
 
 def _weights(tree: Tree, arm: Arm) -> np.ndarray:
-    """Largest torque that the weight of the arm causes at each of its joints [Nm]."""
+    """Largest torque of the arm's weight at each of its joints, and of their friction [Nm]."""
     model = _model(tree)
     if not sum(inertia.mass for inertia in model.inertias) > 0.0:
         raise ModelError("the model's links have no mass, without which no arm can be simulated")
@@ -336,7 +336,7 @@ def _weights(tree: Tree, arm: Arm) -> np.ndarray:
         q[:] = dice.uniform(-2.0, 2.0, model.nq)
         torques.append(np.abs(pin.computeGeneralizedGravity(model, data, q)))
     v = [model.joints[model.getJointId(name)].idx_v for name in arm.joints]
-    return np.max(torques, axis=0)[v]
+    return np.asarray(np.max(torques, axis=0)[v] + model.upperDryFrictionLimit[v])
 
 
 def _robot_file(
