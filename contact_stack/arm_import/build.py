@@ -24,12 +24,12 @@ from contact_core.multibody.collision.collision_element import CAPSULE_VERSION
 from contact_core.multibody.collision.shapes import Shape, ShapeKind
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
-from contact_stack.arm_import.chain import Arm, Tree, add_tool, find_arm
+from contact_stack.arm_import.chain import Arm, LinkTree, add_tool, find_arm
 from contact_stack.arm_import.fit import MAX_PARTS, fit_primitives
 from contact_stack.arm_import.from_mjcf import origin_of, text_of
 from contact_stack.arm_import.geometry import Solid, copy_mesh, read_solids_of
 from contact_stack.arm_import.gripper import drive_gripper, hold, limits_of
-from contact_stack.arm_import.source import Source
+from contact_stack.arm_import.source import ModelSource
 
 # What is guessed where a model does not say it, and what no model says.
 SPEED = 3.0  # of a joint [rad/s]
@@ -39,8 +39,8 @@ STRENGTH = 3.0  # effort limit over the largest torque of weight and friction
 SPRING_SHARE = 0.6  # of the effort limit
 STIFFNESS = 4.0  # per effort limit [1/rad]: the springs' share of it is at 0.15 rad
 MAX_STIFFNESS = 1000.0  # [Nm/rad]
-ARMATURE_SHARE = 8e-4  # rotor inertia per effort limit [kg m^2 / Nm]
-NOISE_SHARE = 2e-3  # of the effort limit
+ARMATURE_SHARE = 2e-3  # rotor inertia per effort limit [kg m^2 / Nm]
+NOISE_SHARE = 1e-3  # of the effort limit
 TOLERANCE_SHARE, TOLERANCES = 0.02, (0.015, 0.025)  # of the reach, within bounds [m]
 _KEPT = {
     "robot": ("link", "joint", "material"),
@@ -51,7 +51,7 @@ _HOMES = 600  # configurations that are tried
 
 
 @dataclass
-class Options:
+class ImportOptions:
     """What a person may say of the arm.
 
     Attributes:
@@ -96,7 +96,7 @@ class Built:
     shortfall: float = 0.0
 
 
-def build_robot(source: Source, options: Options, folder: Path) -> Built:
+def build_robot(source: ModelSource, options: ImportOptions, folder: Path) -> Built:
     """Write the files of a robot.
 
     Args:
@@ -108,7 +108,7 @@ def build_robot(source: Source, options: Options, folder: Path) -> Built:
         ConfigError: If there is no arm, or several and nobody to ask.
         ModelError: If it cannot be a robot of the graph.
     """
-    tree = Tree(source.robot, options.base)
+    tree = LinkTree(source.robot, options.base)
     built = Built(folder / f"{options.name}.yaml", find_arm(tree, options.tip, options.gripper,
                   options.ask), list(source.notes))  # fmt: skip
     robot, notes = tree.robot, built.notes
@@ -196,11 +196,11 @@ def _bound(joint: ElementTree.Element, notes: list[str]) -> None:
     limit.attrib.update(lower=f"{lower:.9g}", upper=f"{upper:.9g}")
 
 
-def _model(tree: Tree) -> pin.Model:
+def _model(tree: LinkTree) -> pin.Model:
     return read_tree(ElementTree.tostring(tree.robot, encoding="unicode"))
 
 
-def _reach(tree: Tree, arm: Arm, tool: str) -> float:
+def _reach(tree: LinkTree, arm: Arm, tool: str) -> float:
     """Length of the arm, from its second joint to the tool [m]."""
     model = _model(tree)
     data = model.createData()
@@ -274,7 +274,11 @@ def _geometry(shape: Shape) -> ElementTree.Element:
 
 
 def _keep_visuals(
-    robot: ElementTree.Element, folder: Path, source: Source, missing: list[str], notes: list[str]
+    robot: ElementTree.Element,
+    folder: Path,
+    source: ModelSource,
+    missing: list[str],
+    notes: list[str],
 ) -> None:
     """Copy what links look like; draw as it collides what is missing, or looks like nothing."""
     for link in robot.findall("link"):
@@ -290,7 +294,7 @@ def _keep_visuals(
         notes.append(f"missing or unreadable: {', '.join(missing)}")
 
 
-def _limits(tree: Tree, arm: Arm, driver: str, notes: list[str]) -> dict[str, float]:
+def _limits(tree: LinkTree, arm: Arm, driver: str, notes: list[str]) -> dict[str, float]:
     """Fill in limits of speed and effort that the model does not have; return the efforts [Nm]."""
     # A joint is at least as strong as those that it carries, whose weight it may not feel.
     weights = np.maximum.accumulate(_weights(tree, arm)[::-1])[::-1]
@@ -324,7 +328,7 @@ def _limits(tree: Tree, arm: Arm, driver: str, notes: list[str]) -> dict[str, fl
     return efforts
 
 
-def _weights(tree: Tree, arm: Arm) -> np.ndarray:
+def _weights(tree: LinkTree, arm: Arm) -> np.ndarray:
     """Largest torque of the arm's weight at each of its joints, and of their friction [Nm]."""
     model = _model(tree)
     if not sum(inertia.mass for inertia in model.inertias) > 0.0:
@@ -340,13 +344,13 @@ def _weights(tree: Tree, arm: Arm) -> np.ndarray:
 
 
 def _robot_file(
-    options: Options,
-    source: Source,
+    options: ImportOptions,
+    source: ModelSource,
     arm: Arm,
     tool: str,
     driver: str,
     efforts: dict[str, float],
-    tree: Tree,
+    tree: LinkTree,
 ) -> dict[str, Any]:
     """What the robot file says; the home is where limits are nearest to zero."""
     effort = np.array([efforts[name] for name in arm.joints])
@@ -379,7 +383,9 @@ def _inside(home: np.ndarray, bounds: np.ndarray) -> list[float]:
     return [round(float(q), 4) for q in np.clip(home, bounds[0] + 1e-3, bounds[1] - 1e-3)]
 
 
-def _choose_home(built: Built, options: Options, source: Source, values: dict[str, Any]) -> None:
+def _choose_home(
+    built: Built, options: ImportOptions, source: ModelSource, values: dict[str, Any]
+) -> None:
     """Choose where simulations start: as given, as in a keyframe, or well inside the reach."""
     robot = Robot.from_description(RobotDescription.load(str(built.file)))
     start, joints = source.mjcf.start, built.arm.joints

@@ -12,6 +12,7 @@ import pinocchio as pin
 
 from contact_core.base.errors import ConfigError, choices
 from contact_core.model.urdf import read_tree
+from contact_stack.arm_import.from_mjcf import origin_of
 
 TURNING = ("revolute", "continuous")
 MOVING = (*TURNING, "prismatic")
@@ -28,7 +29,7 @@ _TIPS = (
 )  # fmt: skip
 
 
-class Tree:
+class LinkTree:
     """Links and joints of a URDF.
 
     Attributes:
@@ -136,7 +137,10 @@ class Arm:
 
 
 def find_arm(
-    tree: Tree, tip: str = "", gripper: bool = True, ask: Callable[[list[str]], str] | None = None
+    tree: LinkTree,
+    tip: str = "",
+    gripper: bool = True,
+    ask: Callable[[list[str]], str] | None = None,
 ) -> Arm:
     """Find the arm of a model.
 
@@ -185,7 +189,7 @@ def _master(joint: ElementTree.Element) -> str:
     return mimic.get("joint", "") if mimic is not None else ""
 
 
-def _chains(tree: Tree) -> list[list[str]]:
+def _chains(tree: LinkTree) -> list[list[str]]:
     """Chains of joints from the base that can be arms, each without its gripper."""
     found: dict[tuple[str, ...], None] = {}
     ends = [link for link in tree.links if not tree.on(link)]
@@ -211,13 +215,13 @@ def _chains(tree: Tree) -> list[list[str]]:
     ]
 
 
-def _branches(tree: Tree, joint: str) -> int:
+def _branches(tree: LinkTree, joint: str) -> int:
     """Number of joints on what a joint moves."""
     rigid = tree.rigid(tree.child(joint))
     return sum(tree.kind(other) in MOVING for link in rigid for other in tree.on(link))
 
 
-def _named_tip(tree: Tree, joint: str) -> str:
+def _named_tip(tree: LinkTree, joint: str) -> str:
     """Guess the link at the end of an arm by its name; the last one if none is telling."""
     rigid = tree.rigid(tree.child(joint))
     for pattern in _TIPS:
@@ -227,7 +231,7 @@ def _named_tip(tree: Tree, joint: str) -> str:
     return rigid[0]
 
 
-def add_tool(tree: Tree, arm: Arm, points: dict[str, np.ndarray], axis: str = "") -> str:
+def add_tool(tree: LinkTree, arm: Arm, points: dict[str, np.ndarray], axis: str = "") -> str:
     """Return the tool link, whose z axis is the direction of approach; add one if none has it.
 
     Args:
@@ -300,7 +304,7 @@ def _approach(turning: np.ndarray, hints: Sequence[np.ndarray]) -> np.ndarray:
     return np.asarray(wanted)
 
 
-def add_fixed(tree: Tree, parent: str, name: str, pose: pin.SE3) -> str:
+def add_fixed(tree: LinkTree, parent: str, name: str, pose: pin.SE3) -> str:
     """Add a link without a shape, fixed to another one.
 
     Args:
@@ -309,8 +313,6 @@ def add_fixed(tree: Tree, parent: str, name: str, pose: pin.SE3) -> str:
         name: Its name.
         pose: Its pose in the frame of that.
     """
-    from contact_stack.arm_import.from_mjcf import origin_of
-
     ElementTree.SubElement(tree.robot, "link", name=name)
     joint = ElementTree.SubElement(tree.robot, "joint", name=f"{name}_fixed", type="fixed")
     ElementTree.SubElement(joint, "parent", link=parent)

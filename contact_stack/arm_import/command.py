@@ -15,7 +15,7 @@ from contact_core.base.errors import ConfigError, ContactStackError, ModelWarnin
 from contact_core.base.results import add_json_option, write_json
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
-from contact_stack.arm_import.build import Built, Options, build_robot
+from contact_stack.arm_import.build import Built, ImportOptions, build_robot
 from contact_stack.arm_import.check import FORCE, LOCATED, ArmCheck, check_arm, draw_check
 from contact_stack.arm_import.source import find_model, read_source
 
@@ -96,8 +96,16 @@ def main(args: argparse.Namespace) -> int:
     folder: Path = (args.out or Path(name)).absolute()
     _check_free(folder, args.force)
     source = read_source(path, args.package_path, arguments)
-    options = Options(name, args.base, args.tip, args.axis, not args.no_gripper, args.tolerance,
-                      tuple(args.home), _ask if sys.stdin.isatty() else None)  # fmt: skip
+    options = ImportOptions(
+        name,
+        args.base,
+        args.tip,
+        args.axis,
+        not args.no_gripper,
+        args.tolerance,
+        tuple(args.home),
+        _ask if sys.stdin.isatty() else None,
+    )
     folder.parent.mkdir(parents=True, exist_ok=True)
     # What is half done is not left behind, nor takes the place of what was whole.
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{name}_") as workplace:

@@ -31,7 +31,7 @@ _FEWEST = 24  # points that are worth a piece
 
 
 @dataclass(frozen=True)
-class Fit:
+class PrimitiveFit:
     """Primitives in the place of a link.
 
     Attributes:
@@ -45,7 +45,7 @@ class Fit:
     shortfall: float
 
 
-def fit_primitives(points: np.ndarray, triangles: np.ndarray, tolerance: float) -> Fit:
+def fit_primitives(points: np.ndarray, triangles: np.ndarray, tolerance: float) -> PrimitiveFit:
     """Put primitives in the place of a surface.
 
     Args:
@@ -72,7 +72,7 @@ def fit_primitives(points: np.ndarray, triangles: np.ndarray, tolerance: float) 
     outside = [_height(body.surface, part.shape, part.pose) for part in parts]
     excess = max(body.distance(_surface_of(part.shape, part.pose)).max() for part in parts)
     shapes = tuple((part.shape, part.pose) for part in parts)
-    return Fit(shapes, float(excess), max(float(np.min(outside, axis=0).max()), 0.0))
+    return PrimitiveFit(shapes, float(excess), max(float(np.min(outside, axis=0).max()), 0.0))
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,12 @@ from pathlib import Path
 import coal
 import numpy as np
 import pinocchio as pin
+import scipy
 
 from contact_core.base.errors import ModelError
 from contact_core.model.mesh_file import load_mesh
 from contact_core.model.mjcf.geom import Geom
-from contact_core.multibody.collision.shapes import triangles_from_coal, triangles_to_coal
+from contact_core.multibody.collision.shapes import triangles_from_coal
 
 SEGMENTS = 24  # of what is round
 
@@ -124,8 +125,6 @@ def triangles_of(solid: coal.CollisionGeometry) -> tuple[np.ndarray, np.ndarray]
 
 
 def _hull_triangles(points: np.ndarray) -> np.ndarray:
-    import scipy
-
     hull = scipy.spatial.ConvexHull(points)
     p, q, r = np.moveaxis(points[hull.simplices], 1, 0)
     inward = np.einsum("ij,ij->i", np.cross(q - p, r - p), hull.equations[:, :3]) < 0.0
@@ -181,8 +180,3 @@ def write_stl(path: Path, points: np.ndarray, triangles: np.ndarray) -> None:
     lengths = np.linalg.norm(normals, axis=1, keepdims=True)
     records["normal"] = normals / np.where(lengths > 0.0, lengths, 1.0)
     path.write_bytes(bytes(80) + np.uint32(len(corners)).tobytes() + records.tobytes())
-
-
-def mesh_solid(points: np.ndarray, triangles: np.ndarray) -> coal.BVHModelBase:
-    """Return a mesh as Coal has it."""
-    return triangles_to_coal(points, triangles)

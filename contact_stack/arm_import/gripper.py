@@ -10,14 +10,16 @@ import pinocchio as pin
 import scipy
 
 from contact_core.model.urdf import read_tree
-from contact_stack.arm_import.chain import Arm, Tree
+from contact_stack.arm_import.chain import Arm, LinkTree
 from contact_stack.arm_import.from_mjcf import origin_of, text_of
 from contact_stack.arm_import.geometry import pose_of
 
 _WIDEST = 1.5  # of a joint without limits [rad or m]
 
 
-def drive_gripper(tree: Tree, arm: Arm, points: Mapping[str, np.ndarray], notes: list[str]) -> str:
+def drive_gripper(
+    tree: LinkTree, arm: Arm, points: Mapping[str, np.ndarray], notes: list[str]
+) -> str:
     """Let one joint open the gripper, from zero on, and the others follow it.
 
     Args:
@@ -72,7 +74,7 @@ def drive_gripper(tree: Tree, arm: Arm, points: Mapping[str, np.ndarray], notes:
     return driver
 
 
-def hold(tree: Tree, joints: Sequence[str]) -> None:
+def hold(tree: LinkTree, joints: Sequence[str]) -> None:
     """Fix joints where they are zero, or at the limit that is nearest.
 
     Args:
@@ -100,7 +102,7 @@ def limits_of(joint: ElementTree.Element) -> tuple[float, float]:
     return float(values.get("lower", "0")), float(values.get("upper", "0"))
 
 
-def _mimic(tree: Tree, name: str) -> tuple[str, float, float] | None:
+def _mimic(tree: LinkTree, name: str) -> tuple[str, float, float] | None:
     mimic = tree.joints[name].find("mimic")
     if mimic is None:
         return None
@@ -109,7 +111,7 @@ def _mimic(tree: Tree, name: str) -> tuple[str, float, float] | None:
 
 
 def _ends(
-    tree: Tree, arm: Arm, name: str, palm: Sequence[str], points: Mapping[str, np.ndarray]
+    tree: LinkTree, arm: Arm, name: str, palm: Sequence[str], points: Mapping[str, np.ndarray]
 ) -> tuple[float, float]:
     """Positions of a finger where the gripper is closed, and open.
 

@@ -24,7 +24,7 @@ _SHOWN = 20  # models of a package that an error lists
 
 
 @dataclass
-class Source:
+class ModelSource:
     """A model as it was found.
 
     Attributes:
@@ -116,7 +116,7 @@ def _models(package: str) -> Iterator[tuple[Path, str]]:
 
 def read_source(
     path: Path, roots: Sequence[Path] = (), arguments: Mapping[str, str] | None = None
-) -> Source:
+) -> ModelSource:
     """Read a model.
 
     Args:
@@ -143,4 +143,4 @@ def read_source(
         if robot.tag == MJCF:
             robot, mjcf = urdf_of_mjcf(text, path.stem)
     notes = [str(item.message) for item in caught if issubclass(item.category, ModelWarning)]
-    return Source(path, robot, mjcf, notes)
+    return ModelSource(path, robot, mjcf, notes)
