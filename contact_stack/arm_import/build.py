@@ -13,13 +13,8 @@ import pinocchio as pin
 import yaml
 from tqdm import tqdm
 
-from contact_aware_control.config import SelfCollisionConfig
-from contact_aware_control.safety.command_guard import SelfCollision
-from contact_core.base.errors import ModelError
-from contact_core.base.seeds import generator
 from contact_core.model.articulation import ROUNDING
 from contact_core.model.extensions import ARMATURE
-from contact_core.model.urdf import read_tree
 from contact_core.multibody.collision.collision_element import CAPSULE_VERSION
 from contact_core.multibody.collision.shapes import Shape, ShapeKind
 from contact_core.robot.description import RobotDescription
@@ -29,25 +24,21 @@ from contact_stack.arm_import.fit import MAX_PARTS, fit_primitives
 from contact_stack.arm_import.from_mjcf import origin_of, text_of
 from contact_stack.arm_import.geometry import Solid, copy_mesh, read_solids_of
 from contact_stack.arm_import.gripper import drive_gripper, hold, limits_of
+from contact_stack.arm_import.joint_values import (
+    bound_joint,
+    fill_limits,
+    gains,
+    inside,
+    search_home,
+)
 from contact_stack.arm_import.source import ModelSource
 
-# What is guessed where a model does not say it, and what no model says.
-SPEED = 3.0  # of a joint [rad/s]
-FINGER_SPEED, FINGER_EFFORT = 0.2, 40.0  # [m/s or rad/s, N or Nm]
-TURN = 6.283  # of a joint without end stops, to both sides [rad]
-STRENGTH = 3.0  # effort limit over the largest torque of weight and friction
-SPRING_SHARE = 0.6  # of the effort limit
-STIFFNESS = 4.0  # per effort limit [1/rad]: the springs' share of it is at 0.15 rad
-MAX_STIFFNESS = 1000.0  # [Nm/rad]
-ARMATURE_SHARE = 2e-3  # rotor inertia per effort limit [kg m^2 / Nm]
-NOISE_SHARE = 1e-3  # of the effort limit
 TOLERANCE_SHARE, TOLERANCES = 0.02, (0.015, 0.025)  # of the reach, within bounds [m]
 _KEPT = {
     "robot": ("link", "joint", "material"),
     "link": ("inertial", "visual", "collision"),
     "joint": ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"),
 }
-_HOMES = 600  # configurations that are tried
 
 
 @dataclass
@@ -134,12 +125,12 @@ def build_robot(source: ModelSource, options: ImportOptions, folder: Path) -> Bu
     driver = drive_gripper(tree, built.arm, points, notes)
     tool = add_tool(tree, built.arm, points, options.axis)
     for name in built.arm.joints:
-        _bound(tree.joints[name], notes)
+        bound_joint(tree.joints[name], notes)
     reach = _reach(tree, built.arm, tool)
     tolerance = options.tolerance or float(np.clip(TOLERANCE_SHARE * reach, *TOLERANCES))
     _replace_collisions(robot, seen, touched, tolerance, built)
     _keep_visuals(robot, folder / "meshes", source, missing, notes)
-    efforts = _limits(tree, built.arm, driver, notes)
+    efforts = fill_limits(tree, built.arm, driver, notes)
     for joint in robot.findall("joint"):
         joint.attrib.pop(ARMATURE, None)
     values = _robot_file(options, source, built.arm, tool, driver, efforts, tree)
@@ -183,26 +174,9 @@ def _repair_inertias(robot: ElementTree.Element, notes: list[str]) -> None:
                      "of its principal moments")  # fmt: skip
 
 
-def _bound(joint: ElementTree.Element, notes: list[str]) -> None:
-    """Give a joint end stops, which the controller respects."""
-    lower, upper = limits_of(joint)
-    if joint.get("type") == "continuous" or not upper - lower < 2.0 * TURN:
-        notes.append(f"joint {joint.get('name')} turns without end: limits of +-{TURN} rad")
-        lower, upper = max(lower, -TURN), min(upper, TURN)
-    joint.set("type", "revolute")
-    limit = joint.find("limit")
-    if limit is None:
-        limit = ElementTree.SubElement(joint, "limit")
-    limit.attrib.update(lower=f"{lower:.9g}", upper=f"{upper:.9g}")
-
-
-def _model(tree: LinkTree) -> pin.Model:
-    return read_tree(ElementTree.tostring(tree.robot, encoding="unicode"))
-
-
 def _reach(tree: LinkTree, arm: Arm, tool: str) -> float:
     """Length of the arm, from its second joint to the tool [m]."""
-    model = _model(tree)
+    model = tree.model()
     data = model.createData()
     pin.framesForwardKinematics(model, data, pin.neutral(model))
     spots = [data.oMi[model.getJointId(name)].translation for name in arm.joints[1:]]
@@ -294,55 +268,6 @@ def _keep_visuals(
         notes.append(f"missing or unreadable: {', '.join(missing)}")
 
 
-def _limits(tree: LinkTree, arm: Arm, driver: str, notes: list[str]) -> dict[str, float]:
-    """Fill in limits of speed and effort that the model does not have; return the efforts [Nm]."""
-    # A joint is at least as strong as those that it carries, whose weight it may not feel.
-    weights = np.maximum.accumulate(_weights(tree, arm)[::-1])[::-1]
-    least = max(0.15 * float(weights.max()), 1.0)
-    efforts = {}
-    guessed: dict[str, list[str]] = {"effort": [], "velocity": []}
-    for name, weight in zip(arm.joints, weights, strict=True):
-        limit = tree.joints[name].find("limit")
-        assert limit is not None
-        guesses = {"effort": max(STRENGTH * weight, least), "velocity": SPEED}
-        for key, guess in guesses.items():
-            if not 0.0 < float(limit.get(key, "0")) < np.inf:
-                limit.set(key, f"{guess:.2g}")
-                guessed[key].append(name)
-        efforts[name] = float(limit.get("effort", "0"))
-    if driver:
-        limit = tree.joints[driver].find("limit")
-        assert limit is not None
-        for key, guess in (("effort", FINGER_EFFORT), ("velocity", FINGER_SPEED)):
-            if not 0.0 < float(limit.get(key, "0")) < np.inf:
-                limit.set(key, f"{guess:g}")
-                guessed[key].append(driver)
-    for name in arm.gripper:
-        limit = tree.joints[name].find("limit")
-        if limit is not None:
-            limit.attrib.setdefault("effort", f"{FINGER_EFFORT:g}")
-            limit.attrib.setdefault("velocity", f"{FINGER_SPEED:g}")
-    for key, names in guessed.items():
-        if names:
-            notes.append(f"{key} limits are guessed: {', '.join(names)}")
-    return efforts
-
-
-def _weights(tree: LinkTree, arm: Arm) -> np.ndarray:
-    """Largest torque of the arm's weight at each of its joints, and of their friction [Nm]."""
-    model = _model(tree)
-    if not sum(inertia.mass for inertia in model.inertias) > 0.0:
-        raise ModelError("the model's links have no mass, without which no arm can be simulated")
-    data, dice = model.createData(), generator(0, "weights of an arm")
-    torques = []
-    for _ in range(200):
-        q = pin.neutral(model)
-        q[:] = dice.uniform(-2.0, 2.0, model.nq)
-        torques.append(np.abs(pin.computeGeneralizedGravity(model, data, q)))
-    v = [model.joints[model.getJointId(name)].idx_v for name in arm.joints]
-    return np.asarray(np.max(torques, axis=0)[v] + model.upperDryFrictionLimit[v])
-
-
 def _robot_file(
     options: ImportOptions,
     source: ModelSource,
@@ -354,8 +279,7 @@ def _robot_file(
 ) -> dict[str, Any]:
     """What the robot file says; the home is where limits are nearest to zero."""
     effort = np.array([efforts[name] for name in arm.joints])
-    known = [source.mjcf.armature.get(name, 0.0) for name in arm.joints]
-    armature = np.where(np.array(known) > 0.0, known, ARMATURE_SHARE * effort)
+    armature = np.array([source.mjcf.armature.get(name, 0.0) for name in arm.joints])
     bounds = np.array([limits_of(tree.joints[name]) for name in arm.joints]).T
     return {
         "name": options.name,
@@ -363,24 +287,8 @@ def _robot_file(
         "arm_joints": list(arm.joints),
         "tool_link": tool,
         **({"gripper_joint": driver} if driver else {}),
-        "joints": {
-            "home": _inside(np.zeros(len(effort)), bounds),
-            "stiffness": _rounded(np.minimum(STIFFNESS * effort, MAX_STIFFNESS)),
-            "damping_ratio": 0.7,
-            "spring_torque": _rounded(SPRING_SHARE * effort),
-            "effective_armature": _rounded(armature),
-            "torque_noise": _rounded(NOISE_SHARE * effort),
-        },
+        "joints": {"home": inside(np.zeros(len(effort)), bounds), **gains(effort, armature)},
     }
-
-
-def _rounded(numbers: np.ndarray) -> list[float]:
-    return [float(f"{number:.4g}") for number in numbers]
-
-
-def _inside(home: np.ndarray, bounds: np.ndarray) -> list[float]:
-    """Joint positions of four decimals, within the limits (2, n)."""
-    return [round(float(q), 4) for q in np.clip(home, bounds[0] + 1e-3, bounds[1] - 1e-3)]
 
 
 def _choose_home(
@@ -395,32 +303,6 @@ def _choose_home(
     elif any(start.get(name) for name in joints):
         home, said = np.array([start.get(name, 0.0) for name in joints]), "that of the keyframe"
     else:
-        home, said = _search_home(robot), "chosen well inside the reach"
-    values["joints"]["home"] = _inside(home, robot.position_limits)
+        home, said = search_home(robot), "chosen well inside the reach"
+    values["joints"]["home"] = inside(home, robot.position_limits)
     built.notes.append(f"home: {said}")
-
-
-def _search_home(robot: Robot) -> np.ndarray:
-    """A configuration with the tool in front and free to move, far from limits and itself."""
-    dice, apart = generator(0, "home of an arm"), SelfCollision(robot, SelfCollisionConfig())
-    low, high = np.clip(robot.position_limits, -2.4, 2.4)
-    robot.update(np.clip(np.zeros(robot.n), low, high))
-    base = robot.joint_origins[1]
-    reach = np.linalg.norm(np.diff([*robot.joint_origins[1:], robot.tool_pose().translation],
-                                   axis=0), axis=1).sum()  # fmt: skip
-    best, home = -np.inf, np.clip(np.zeros(robot.n), low, high)
-    for _ in range(_HOMES):
-        q = low + (high - low) * dice.uniform(0.1, 0.9, robot.n)
-        robot.update(q)
-        tool = robot.tool_pose()
-        x, y, z = (tool.translation - base) / reach
-        jacobian = robot.tool_jacobian()
-        jacobian[:3] /= reach
-        freedom = np.linalg.svd(jacobian, compute_uv=False)[-1]
-        margin = float((np.minimum(q - low, high - q) / (high - low)).min())
-        forward = tool.rotation[:, 2] @ (0.7, 0.0, -0.7)
-        score = 4.0 * freedom + margin + 0.3 * forward - abs(y) - abs(np.hypot(x, y) - 0.55)
-        score -= max(0.0, -x) + abs(z - 0.1)
-        if score > best and apart.clearance(q) > 0.02 * reach:
-            best, home = score, q
-    return home

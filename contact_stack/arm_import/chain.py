@@ -70,6 +70,10 @@ class LinkTree:
         self.joints = {joint.get("name", ""): joint for joint in self.robot.findall("joint")}
         self._carrier = {_end(joint, "child"): name for name, joint in self.joints.items()}
 
+    def model(self) -> pin.Model:
+        """Return Pinocchio's model of it."""
+        return read_tree(ElementTree.tostring(self.robot, encoding="unicode"))
+
     def kind(self, joint: str) -> str:
         """Return the type of a joint."""
         return self.joints[joint].get("type", "")
@@ -240,7 +244,7 @@ def add_tool(tree: LinkTree, arm: Arm, points: dict[str, np.ndarray], axis: str 
         points: Link -> (n, 3) points of its surface, in its frame [m].
         axis: Direction of approach in the frame of the tip, e.g. "x" or "-z"; empty to guess it.
     """
-    model = read_tree(ElementTree.tostring(tree.robot, encoding="unicode"))
+    model = tree.model()
     data = model.createData()
     pin.framesForwardKinematics(model, data, pin.neutral(model))
     poses = {

@@ -9,7 +9,6 @@ import numpy as np
 import pinocchio as pin
 import scipy
 
-from contact_core.model.urdf import read_tree
 from contact_stack.arm_import.chain import Arm, LinkTree
 from contact_stack.arm_import.from_mjcf import origin_of, text_of
 from contact_stack.arm_import.geometry import pose_of
@@ -56,7 +55,7 @@ def drive_gripper(
             hold(tree, [name])
             notes.append(f"gripper joint {name} follows {law[0]}: held")
     # Pinocchio reads joints in an order of its own, in which those that follow have to be later.
-    order = list(read_tree(ElementTree.tostring(tree.robot, encoding="unicode")).names)
+    order = list(tree.model().names)
     driver = min((name for name in laws if laws[name][1]), key=order.index)
     scale = abs(laws[driver][1])
     span = scale * abs(opened - closed)
@@ -119,7 +118,7 @@ def _ends(
     only one.
     """
     lower, upper = np.clip(limits_of(tree.joints[name]), -_WIDEST, _WIDEST)
-    model = read_tree(ElementTree.tostring(tree.robot, encoding="unicode"))
+    model = tree.model()
     data, distances = model.createData(), []
     own = set(tree.below(tree.child(name)))
     others = [link for joint in arm.gripper for link in tree.below(tree.child(joint))]
