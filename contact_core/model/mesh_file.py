@@ -55,29 +55,40 @@ def _metres(file: Path) -> float:
 def read_solids(model: pin.Model, urdf: str, kind: pin.GeometryType) -> list[pin.GeometryObject]:
     """Return what collides in a URDF, or is seen, as Pinocchio does, with its meshes as above.
 
-    What is to be seen and has a mesh that is missing, or cannot be read, is drawn as the link
-    collides, with a warning.
-
     Args:
         model: Its kinematic tree.
         urdf: Its text.
         kind: COLLISION or VISUAL.
 
     Raises:
-        ValueError: If a mesh that collides cannot be read.
+        ValueError: If a mesh cannot be read.
         RuntimeError: If Pinocchio cannot read the text.
     """
-    try:
-        solids = list(pin.buildGeomFromUrdfString(model, urdf, kind).geometryObjects)
-    except ValueError:
-        readable = _without_missing(urdf) if kind == pin.GeometryType.VISUAL else urdf
-        if readable == urdf:
-            raise
-        return read_solids(model, readable, kind)
+    solids = list(pin.buildGeomFromUrdfString(model, urdf, kind).geometryObjects)
     for solid in solids:
         if solid.meshPath.lower().endswith(_TURNED):
             solid.geometry = load_mesh(solid.meshPath, solid.meshScale)
     return solids
+
+
+def read_visuals(model: pin.Model, urdf: str) -> list[pin.GeometryObject]:
+    """Return what is seen of a URDF; a link looks as it collides where a mesh cannot be read.
+
+    Args:
+        model: Its kinematic tree.
+        urdf: Its text.
+
+    Raises:
+        ValueError: If a mesh that collides cannot be read either.
+        RuntimeError: If Pinocchio cannot read the text.
+    """
+    try:
+        return read_solids(model, urdf, pin.GeometryType.VISUAL)
+    except ValueError:
+        readable = _without_missing(urdf)
+        if readable == urdf:
+            raise
+        return read_solids(model, readable, pin.GeometryType.VISUAL)
 
 
 def _without_missing(urdf: str) -> str:

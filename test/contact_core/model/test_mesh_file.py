@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from contact_core.base.errors import ModelError, ModelWarning
-from contact_core.model.mesh_file import load_mesh
+from contact_core.base.errors import ModelWarning
+from contact_core.model.mesh_file import load_mesh, read_visuals
+from contact_core.model.urdf import read_tree
 from contact_core.model.visuals import visuals
 from contact_core.multibody.collision.shapes import triangles_from_coal
 from contact_core.robot.description import collision_shapes
@@ -100,8 +101,9 @@ def test_what_looks_like_a_missing_mesh_is_drawn_as_it_collides():
         '<collision><origin xyz="0 0 1"/><geometry><sphere radius="0.3"/>',
     )
     with pytest.warns(ModelWarning, match=r"gone\.dae' of link 'a'"):
-        (ball,) = visuals(text)
-    assert ball.solid.radius == 0.3 and ball.placement.translation == pytest.approx([0, 0, 1])
+        (ball,) = read_visuals(read_tree(text), text)
+    assert ball.geometry.radius == 0.3 and ball.placement.translation == pytest.approx([0, 0, 1])
     # What collides may not be missing.
-    with pytest.raises(ModelError, match=r"gone\.dae"):
-        collision_shapes(urdf("gone.dae"), meshes=True)
+    both = urdf("gone.dae")
+    with pytest.warns(ModelWarning), pytest.raises(ValueError, match=r"gone\.dae"):
+        read_visuals(read_tree(both), both)
