@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-import warnings
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import coal
 import numpy as np
 import pinocchio as pin
 
-from contact_core.base.errors import ModelWarning
 from contact_core.multibody.collision.shapes import triangles_from_coal, triangles_to_coal
 
 _UNIT = re.compile(rb"<unit\b[^>]*?\bmeter\s*=\s*[\"']([^\"']+)[\"']")
@@ -69,53 +66,3 @@ def read_solids(model: pin.Model, urdf: str, kind: pin.GeometryType) -> list[pin
         if solid.meshPath.lower().endswith(_TURNED):
             solid.geometry = load_mesh(solid.meshPath, solid.meshScale)
     return solids
-
-
-def read_visuals(model: pin.Model, urdf: str) -> list[pin.GeometryObject]:
-    """Return what is seen of a URDF; a link looks as it collides where a mesh cannot be read.
-
-    Args:
-        model: Its kinematic tree.
-        urdf: Its text.
-
-    Raises:
-        ValueError: If a mesh that collides cannot be read either.
-        RuntimeError: If Pinocchio cannot read the text.
-    """
-    try:
-        return read_solids(model, urdf, pin.GeometryType.VISUAL)
-    except ValueError:
-        readable = _without_missing(urdf)
-        if readable == urdf:
-            raise
-        return read_solids(model, readable, pin.GeometryType.VISUAL)
-
-
-def _without_missing(urdf: str) -> str:
-    """Return a URDF whose links look as they collide where a mesh cannot be read."""
-    robot, missing = ElementTree.fromstring(urdf), []
-    for link in robot.iter("link"):
-        for visual in link.findall("visual"):
-            mesh = visual.find("geometry/mesh")
-            if mesh is not None and not _is_readable(mesh.get("filename", "")):
-                missing.append(f"'{mesh.get('filename')}' of link '{link.get('name')}'")
-                link.remove(visual)
-        if not link.findall("visual"):
-            for collision in link.findall("collision"):
-                ElementTree.SubElement(link, "visual").extend(collision)
-    if not missing:
-        return urdf
-    warnings.warn(
-        f"missing or unreadable meshes, drawn as the links collide: {', '.join(missing)}",
-        ModelWarning,
-        stacklevel=3,
-    )
-    return ElementTree.tostring(robot, encoding="unicode")
-
-
-def _is_readable(file: str) -> bool:
-    try:
-        coal.MeshLoader().load(file.removeprefix("file://"), np.ones(3))
-    except (ValueError, RuntimeError):
-        return False
-    return True

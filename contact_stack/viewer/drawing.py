@@ -10,7 +10,7 @@ import pinocchio as pin
 import viser
 
 from contact_core.model.drawing import Canvas, Color, draw_solid, pose_of
-from contact_core.model.mesh_file import read_visuals
+from contact_core.model.visuals import read_visuals
 
 GHOST_OPACITY = 0.35
 LAMP, LIT = (2.0, -2.0, 3.6), (0.4, 0.0, 0.0)

@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from contact_core.base.errors import ModelWarning
-from contact_core.model.mesh_file import load_mesh, read_visuals
-from contact_core.model.urdf import read_tree
+from contact_core.model.mesh_file import load_mesh
 from contact_core.model.visuals import visuals
 from contact_core.multibody.collision.shapes import triangles_from_coal
 from contact_core.robot.description import collision_shapes
@@ -92,18 +90,3 @@ def test_an_upright_gltf_is_that_of_drake(tmp_path):
     points = found.shape.mesh.vertices + found.placement.translation
     np.testing.assert_allclose(points.min(axis=0), expected.min(axis=0), atol=1e-6)
     np.testing.assert_allclose(points.max(axis=0), expected.max(axis=0), atol=1e-6)
-
-
-def test_what_looks_like_a_missing_mesh_is_drawn_as_it_collides():
-    """The page ended there, and was started again without end."""
-    text = urdf("gone.dae").replace(
-        '<collision><geometry><mesh filename="gone.dae" scale="1 1 1"/>',
-        '<collision><origin xyz="0 0 1"/><geometry><sphere radius="0.3"/>',
-    )
-    with pytest.warns(ModelWarning, match=r"gone\.dae' of link 'a'"):
-        (ball,) = read_visuals(read_tree(text), text)
-    assert ball.geometry.radius == 0.3 and ball.placement.translation == pytest.approx([0, 0, 1])
-    # What collides may not be missing.
-    both = urdf("gone.dae")
-    with pytest.warns(ModelWarning), pytest.raises(ValueError, match=r"gone\.dae"):
-        read_visuals(read_tree(both), both)
