@@ -48,11 +48,14 @@ MODELS = [
     "hello-robot-stretch-urdf>=0.1,<0.2",
     "jvrc-description>=1.1,<2",
 ]
+# What expands xacro files.
+XACRO = ["xacro>=2.1,<2.2"]
 SIMULATOR_EXTRAS = {
     "decomposition": DECOMPOSITION,
     "drake": DRAKE,
     "models": MODELS,
     "page": PAGE,
+    "xacro": XACRO,
 }
 
 
@@ -176,6 +179,7 @@ STACK = dict(
             *DECOMPOSITION,
             *ORACLES,
             *TEST,
+            *XACRO,
             # 13 asks for Python 3.11.5, and Debian 12 has 3.11.2.
             "pymdown-extensions>=10,<13",
             "pytest-xdist>=3.6,<4",

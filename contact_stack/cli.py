@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import math
 import os
+import re
 import signal
 import sys
 import time
@@ -21,6 +22,8 @@ from contact_stack.commands import build_parser
 from contact_stack.help_texts import kept_help
 
 EXIT_ERROR = 2
+
+_ASSIGNMENT = re.compile(r"\w+:=")
 
 ONE_WISH = 0.5
 """A signal that follows another sooner adds nothing to it [s]: a wrapper passes on what the
@@ -43,9 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         to its end.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    if any(":=" in word for word in words):
+    if len(words) > 1 and not words[1].startswith("-"):
         # Before Python 3.12 argparse takes no name:=value behind an option.
-        words.sort(key=lambda word: word.startswith("-"))
+        words[2:] = sorted(words[2:], key=lambda word: _ASSIGNMENT.match(word) is None)
     terminate = _terminator()
     for number in stop_signals():
         signal.signal(number, terminate)

@@ -65,6 +65,9 @@ COMMANDS: dict[str, Command | Group] = {
     "robust": Command(
         "contact_stack.robust.command", "plan a motion through uncertain contact, and judge it"
     ),
+    "import": Command(
+        "contact_stack.arm_import.command", "make a robot of the graph from a maker's model"
+    ),
     "calibrate": Command(
         "contact_stack.calibrate.command", "find what an arm's torques do not know, by moving it"
     ),

@@ -89,13 +89,13 @@ def _found(name: str, folder: Path, roots: Sequence[Path]) -> list[Path]:
     match = PACKAGE.fullmatch(name)
     if match:
         package, rest = match.groups()
-        return [place / (rest or "") for place in _places_of(package, folder, roots)]
+        return [place / (rest or "") for place in package_folders(package, folder, roots)]
     path = Path(name.removeprefix(FILE))
     # Joining an absolute path to a folder leaves it as it is.
     return [place / path for place in (*roots, folder)]
 
 
-def _places_of(package: str, folder: Path, roots: Sequence[Path]) -> list[Path]:
+def package_folders(package: str, folder: Path, roots: Sequence[Path]) -> list[Path]:
     """Folders that may be a package: given, above the file, known to ROS."""
     resolved = [path.resolve() for path in (*roots, folder)]
     above = [path for start in resolved for path in (start, *start.parents)]

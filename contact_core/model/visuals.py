@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
+import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
 
 import coal
+import numpy as np
 import pinocchio as pin
 
 from contact_core.base.errors import ModelError, ModelWarning
@@ -70,3 +72,53 @@ def _of_geom(geom: Geom) -> Visual:
     red, green, blue, _ = (float(value) for value in geom.color)
     solid = coal.Ellipsoid(*geom.size) if geom.kind == "ellipsoid" else geom.solid()
     return Visual(geom.name, geom.body, solid, (red, green, blue), geom.placement)
+
+
+def read_visuals(model: pin.Model, urdf: str) -> list[pin.GeometryObject]:
+    """Return what is seen of a URDF; a link looks as it collides where a mesh cannot be read.
+
+    Args:
+        model: Its kinematic tree.
+        urdf: Its text.
+
+    Raises:
+        ValueError: If a mesh that collides cannot be read either.
+        RuntimeError: If Pinocchio cannot read the text.
+    """
+    try:
+        return read_solids(model, urdf, pin.GeometryType.VISUAL)
+    except ValueError:
+        readable = _without_missing(urdf)
+        if readable == urdf:
+            raise
+        return read_solids(model, readable, pin.GeometryType.VISUAL)
+
+
+def _without_missing(urdf: str) -> str:
+    """Return a URDF whose links look as they collide where a mesh cannot be read."""
+    robot, missing = ElementTree.fromstring(urdf), []
+    for link in robot.iter("link"):
+        for visual in link.findall("visual"):
+            mesh = visual.find("geometry/mesh")
+            if mesh is not None and not _is_readable(mesh.get("filename", "")):
+                missing.append(f"'{mesh.get('filename')}' of link '{link.get('name')}'")
+                link.remove(visual)
+        if not link.findall("visual"):
+            for collision in link.findall("collision"):
+                ElementTree.SubElement(link, "visual").extend(collision)
+    if not missing:
+        return urdf
+    warnings.warn(
+        f"missing or unreadable meshes, drawn as the links collide: {', '.join(missing)}",
+        ModelWarning,
+        stacklevel=3,
+    )
+    return ElementTree.tostring(robot, encoding="unicode")
+
+
+def _is_readable(file: str) -> bool:
+    try:
+        coal.MeshLoader().load(file.removeprefix("file://"), np.ones(3))
+    except (ValueError, RuntimeError):
+        return False
+    return True

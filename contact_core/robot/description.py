@@ -484,6 +484,9 @@ def compose(name: str, parts: Sequence[Part]) -> str:
     robot = ElementTree.Element("robot", name=name)
     for part in parts:
         source = ElementTree.fromstring(read_urdf(part.urdf))
+        # The newest version has all that the others have.
+        if source.get("version", "") > robot.get("version", ""):
+            robot.set("version", source.get("version", ""))
         _add_prefix(source, part.prefix)
         if len(robot):
             robot.append(_mount_joint(robot, part, _root_link(source, part.urdf)))

@@ -10,7 +10,7 @@ import pinocchio as pin
 import viser
 
 from contact_core.model.drawing import Canvas, Color, draw_solid, pose_of
-from contact_core.model.mesh_file import read_solids
+from contact_core.model.visuals import read_visuals
 
 GHOST_OPACITY = 0.35
 LAMP, LIT = (2.0, -2.0, 3.6), (0.4, 0.0, 0.0)
@@ -67,7 +67,7 @@ class UrdfScene:
             for joint in self._model.names
         ]
         self.solids: dict[str, list[viser.SceneNodeHandle]] = {}
-        for shape in read_solids(self._model, urdf, pin.GeometryType.VISUAL):
+        for shape in read_visuals(self._model, urdf):
             joint = self._model.names[shape.parentJoint]
             red, green, blue, _ = shape.meshColor
             color = (red, green, blue) if ghost is None else ghost

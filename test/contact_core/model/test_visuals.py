@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 from concave_meshes import trough, write_obj
 
-from contact_core.base.errors import ModelError
-from contact_core.model.visuals import visuals
+from contact_core.base.errors import ModelError, ModelWarning
+from contact_core.model.urdf import read_tree
+from contact_core.model.visuals import read_visuals, visuals
 
 MJCF = """<mujoco>
   <default><default class="dark"><material rgba="0.1 0.1 0.1 1"/></default></default>
@@ -54,3 +55,21 @@ def test_visual_meshes_are_placed_in_their_link(tmp_path):
 def test_a_mesh_that_is_missing_is_named(tmp_path):
     with pytest.raises(ModelError, match=r"cannot read what it looks like: .*m\.obj"):
         visuals(URDF.format(mesh=tmp_path / "m.obj"))
+
+
+LINK = """<robot name="r"><link name="a"><collision><geometry><mesh filename="gone.dae"/></geometry>
+  </collision><visual><geometry><mesh filename="gone.dae"/></geometry></visual></link></robot>"""
+
+
+def test_what_looks_like_a_missing_mesh_is_drawn_as_it_collides():
+    """The page ended there, and was started again without end."""
+    text = LINK.replace(
+        '<collision><geometry><mesh filename="gone.dae"/>',
+        '<collision><origin xyz="0 0 1"/><geometry><sphere radius="0.3"/>',
+    )
+    with pytest.warns(ModelWarning, match=r"gone\.dae' of link 'a'"):
+        (ball,) = read_visuals(read_tree(text), text)
+    assert ball.geometry.radius == 0.3 and ball.placement.translation == pytest.approx([0, 0, 1])
+    # What collides may not be missing.
+    with pytest.warns(ModelWarning), pytest.raises(ValueError, match=r"gone\.dae"):
+        read_visuals(read_tree(LINK), LINK)

@@ -256,3 +256,13 @@ def test_installed_share_folder_is_found(tmp_path, monkeypatch):
     (folder / "only_here.urdf").write_text("<robot name='x'/>")
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
     assert share("description", "only_here.urdf") == folder / "only_here.urdf"
+
+
+def test_a_robot_may_have_capsules_of_its_own(tmp_path):
+    arm = tmp_path / "arm.urdf"
+    arm.write_text(
+        '<robot name="a" version="1.2"><link name="l"><collision><geometry>'
+        '<capsule radius="0.1" length="0.2"/></geometry></collision></link></robot>'
+    )
+    (shape,) = collision_shapes(compose("r", [Part(urdf=str(arm))]))
+    assert shape.shape.kind is ShapeKind.CAPSULE and shape.shape.size[:2] == (0.1, 0.1)

@@ -1,0 +1,170 @@
+"""What is guessed of joints: limits, gains, and where an arm starts."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from contact_aware_control.config import SelfCollisionConfig
+from contact_aware_control.safety.command_guard import SelfCollision
+from contact_core.base.errors import ModelError
+from contact_core.base.seeds import generator
+from contact_core.robot.robot import Robot
+from contact_stack.arm_import.chain import Arm, LinkTree
+from contact_stack.arm_import.gripper import limits_of
+
+# What is guessed where a model does not say it, and what no model says.
+SPEED = 3.0  # of a joint [rad/s]
+FINGER_SPEED, FINGER_EFFORT = 0.2, 40.0  # [m/s or rad/s, N or Nm]
+TURN = 6.283  # of a joint without end stops, to both sides [rad]
+STRENGTH = 3.0  # effort limit over the largest torque of weight and friction
+SPRING_SHARE = 0.6  # of the effort limit
+STIFFNESS = 4.0  # per effort limit [1/rad]: the springs' share of it is at 0.15 rad
+MAX_STIFFNESS = 1000.0  # [Nm/rad]
+ARMATURE_SHARE = 2e-3  # rotor inertia per effort limit [kg m^2 / Nm]
+NOISE_SHARE = 1e-3  # of the effort limit
+_HOMES = 600  # configurations that are tried
+
+
+def bound_joint(joint: ElementTree.Element, notes: list[str]) -> None:
+    """Give a joint end stops, which the controller respects.
+
+    Args:
+        joint: Its element; changed.
+        notes: What was decided is added to it.
+    """
+    lower, upper = limits_of(joint)
+    if joint.get("type") == "continuous" or not upper - lower < 2.0 * TURN:
+        notes.append(f"joint {joint.get('name')} turns without end: limits of +-{TURN} rad")
+        lower, upper = max(lower, -TURN), min(upper, TURN)
+    joint.set("type", "revolute")
+    limit = joint.find("limit")
+    if limit is None:
+        limit = ElementTree.SubElement(joint, "limit")
+    limit.attrib.update(lower=f"{lower:.9g}", upper=f"{upper:.9g}")
+
+
+def fill_limits(tree: LinkTree, arm: Arm, driver: str, notes: list[str]) -> dict[str, float]:
+    """Fill in limits of speed and effort that the model does not have.
+
+    Args:
+        tree: The model; changed.
+        arm: Its arm.
+        driver: Joint that opens its gripper; empty without one.
+        notes: What was guessed is added to it.
+
+    Returns:
+        Joint of the arm -> its effort limit [Nm].
+
+    Raises:
+        ModelError: If nothing of it has a mass.
+    """
+    # A joint is at least as strong as those that it carries, whose weight it may not feel.
+    weights = np.maximum.accumulate(_weights(tree, arm)[::-1])[::-1]
+    least = max(0.15 * float(weights.max()), 1.0)
+    efforts = {}
+    guessed: dict[str, list[str]] = {"effort": [], "velocity": []}
+    for name, weight in zip(arm.joints, weights, strict=True):
+        limit = tree.joints[name].find("limit")
+        assert limit is not None
+        guesses = {"effort": max(STRENGTH * weight, least), "velocity": SPEED}
+        for key, guess in guesses.items():
+            if not 0.0 < float(limit.get(key, "0")) < np.inf:
+                limit.set(key, f"{guess:.2g}")
+                guessed[key].append(name)
+        efforts[name] = float(limit.get("effort", "0"))
+    if driver:
+        limit = tree.joints[driver].find("limit")
+        assert limit is not None
+        for key, guess in (("effort", FINGER_EFFORT), ("velocity", FINGER_SPEED)):
+            if not 0.0 < float(limit.get(key, "0")) < np.inf:
+                limit.set(key, f"{guess:g}")
+                guessed[key].append(driver)
+    for name in arm.gripper:
+        limit = tree.joints[name].find("limit")
+        if limit is not None:
+            limit.attrib.setdefault("effort", f"{FINGER_EFFORT:g}")
+            limit.attrib.setdefault("velocity", f"{FINGER_SPEED:g}")
+    for key, names in guessed.items():
+        if names:
+            notes.append(f"{key} limits are guessed: {', '.join(names)}")
+    return efforts
+
+
+def _weights(tree: LinkTree, arm: Arm) -> np.ndarray:
+    """Largest torque of the arm's weight at each of its joints, and of their friction [Nm]."""
+    model = tree.model()
+    if not sum(inertia.mass for inertia in model.inertias) > 0.0:
+        raise ModelError("the model's links have no mass, without which no arm can be simulated")
+    data, dice = model.createData(), generator(0, "weights of an arm")
+    torques = []
+    for _ in range(200):
+        q = pin.neutral(model)
+        q[:] = dice.uniform(-2.0, 2.0, model.nq)
+        torques.append(np.abs(pin.computeGeneralizedGravity(model, data, q)))
+    v = [model.joints[model.getJointId(name)].idx_v for name in arm.joints]
+    return np.asarray(np.max(torques, axis=0)[v] + model.upperDryFrictionLimit[v])
+
+
+def gains(efforts: np.ndarray, armature: np.ndarray) -> dict[str, Any]:
+    """Guess what a robot's file says of the joints besides their home.
+
+    Args:
+        efforts: (n) effort limits [Nm].
+        armature: (n) rotor inertias [kg m^2], zero where they are not known.
+    """
+    rotors = np.where(armature > 0.0, armature, ARMATURE_SHARE * efforts)
+    return {
+        "stiffness": _rounded(np.minimum(STIFFNESS * efforts, MAX_STIFFNESS)),
+        "damping_ratio": 0.7,
+        "spring_torque": _rounded(SPRING_SHARE * efforts),
+        "effective_armature": _rounded(rotors),
+        "torque_noise": _rounded(NOISE_SHARE * efforts),
+    }
+
+
+def _rounded(numbers: np.ndarray) -> list[float]:
+    return [float(f"{number:.4g}") for number in numbers]
+
+
+def inside(home: np.ndarray, bounds: np.ndarray) -> list[float]:
+    """Return joint positions of four decimals that are within limits.
+
+    Args:
+        home: (n) the positions [rad].
+        bounds: (2, n) lower and upper limits [rad].
+    """
+    return [round(float(q), 4) for q in np.clip(home, bounds[0] + 1e-3, bounds[1] - 1e-3)]
+
+
+def search_home(robot: Robot) -> np.ndarray:
+    """Return (n) a posture with the tool in front and free to move, far from limits and itself.
+
+    Args:
+        robot: The arm; it is updated.
+    """
+    dice, apart = generator(0, "home of an arm"), SelfCollision(robot, SelfCollisionConfig())
+    low, high = np.clip(robot.position_limits, -2.4, 2.4)
+    robot.update(np.clip(np.zeros(robot.n), low, high))
+    base = robot.joint_origins[1]
+    reach = np.linalg.norm(np.diff([*robot.joint_origins[1:], robot.tool_pose().translation],
+                                   axis=0), axis=1).sum()  # fmt: skip
+    best, home = -np.inf, np.clip(np.zeros(robot.n), low, high)
+    for _ in range(_HOMES):
+        q = low + (high - low) * dice.uniform(0.1, 0.9, robot.n)
+        robot.update(q)
+        tool = robot.tool_pose()
+        x, y, z = (tool.translation - base) / reach
+        jacobian = robot.tool_jacobian()
+        jacobian[:3] /= reach
+        freedom = np.linalg.svd(jacobian, compute_uv=False)[-1]
+        margin = float((np.minimum(q - low, high - q) / (high - low)).min())
+        forward = tool.rotation[:, 2] @ (0.7, 0.0, -0.7)
+        score = 4.0 * freedom + margin + 0.3 * forward - abs(y) - abs(np.hypot(x, y) - 0.55)
+        score -= max(0.0, -x) + abs(z - 0.1)
+        if score > best and apart.clearance(q) > 0.02 * reach:
+            best, home = score, q
+    return home

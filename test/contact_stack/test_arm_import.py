@@ -1,0 +1,270 @@
+"""A maker's model becomes a robot of the graph: written here, as makers write them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import coal
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from contact_core.base.errors import ConfigError, ModelError
+from contact_core.model.mjcf.model import read_mjcf
+from contact_core.multibody.collision.shapes import shape_to_coal, triangles_to_coal
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
+from contact_core.robot.scene import Scene
+from contact_stack import cli
+from contact_stack.arm_import.check import check_arm
+from contact_stack.arm_import.fit import fit_primitives
+from contact_stack.arm_import.geometry import triangles_of, write_stl
+from contact_stack.arm_import.source import find_model, read_source
+from tamsi_sim.robot.plant import Plant
+
+JOINTS = 5
+LENGTH = 0.2
+
+
+def box(size, center=(0.0, 0.0, 0.0)):
+    """Corners and triangles of a box."""
+    points, triangles = triangles_of(coal.Box(np.array(size)))
+    return points + center, triangles
+
+
+def bent_link():
+    """Corners and triangles of a link that is a long box with a short one across its end."""
+    upright, corners = box((0.06, 0.06, LENGTH), (0.0, 0.0, 0.5 * LENGTH))
+    across, more = box((0.2, 0.06, 0.06), (0.07, 0.0, LENGTH - 0.03))
+    return np.vstack([upright, across]), np.vstack([corners, more + len(upright)])
+
+
+def link(name: str, geometry: str, mass: float = 1.0, look: str = "") -> str:
+    return f"""<link name="{name}"><inertial><origin xyz="0 0 {0.5 * LENGTH}"/>
+      <mass value="{mass}"/>
+      <inertia ixx="0.01" iyy="0.01" izz="0.003" ixy="0" ixz="0" iyz="0"/></inertial>
+      <visual><geometry>{look or geometry}</geometry></visual>
+      <collision><geometry>{geometry}</geometry></collision></link>"""
+
+
+def joint(name, kind, parent, child, rest, xyz="0 0 0.2") -> str:
+    return f"""<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>
+      <origin xyz="{xyz}"/>{rest}</joint>"""
+
+
+@pytest.fixture
+def maker(tmp_path: Path) -> Path:
+    """A package: meshes, joints named as their links, no effort limits, two loose fingers."""
+    package = tmp_path / "my_arm_description"
+    (package / "meshes").mkdir(parents=True)
+    write_stl(package / "meshes" / "link.stl", *bent_link())
+    mesh = '<mesh filename="package://my_arm_description/meshes/link.stl"/>'
+    parts = [link("base", '<box size="0.2 0.2 0.1"/>')]
+    for k in range(1, JOINTS + 1):
+        gone = mesh.replace("link.stl", "gone.stl") if k == 2 else ""
+        parts.append(link(f"axis{k}", mesh, 2.0 / k, gone))
+        turn = '<axis xyz="0 0 1"/>' if k in (1, JOINTS) else '<axis xyz="0 1 0"/>'
+        limit = '<limit lower="-2" upper="2" effort="0" velocity="0"/>' if k > 1 else ""
+        kind = "revolute" if k > 1 else "continuous"
+        parent = f"axis{k - 1}" if k > 1 else "base"
+        parts.append(joint(f"axis{k}", kind, parent, f"axis{k}", turn + limit))
+    for side, sign in (("left", 1), ("right", -1)):
+        parts.append(link(f"finger_{side}", '<box size="0.02 0.01 0.08"/>', 0.05))
+        low, high = sorted((sign * 0.03, 0.0))
+        limits = f'<axis xyz="0 1 0"/><limit lower="{low}" upper="{high}" effort="9" velocity="1"/>'
+        at = f"0 {0.005 * sign} 0.25"
+        parts.append(
+            joint(f"{side}_slide", "prismatic", f"axis{JOINTS}", f"finger_{side}", limits, at)
+        )
+    file = package / "urdf" / "my_arm.urdf"
+    file.parent.mkdir()
+    file.write_text(f'<robot name="my_arm">{"".join(parts)}</robot>')
+    return file
+
+
+def test_an_arm_of_meshes_with_clashing_names_is_simulated(maker, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["import", str(maker), "--json", "report.json"]) == 0
+    file = tmp_path / "my_arm" / "my_arm.yaml"
+    said = capsys.readouterr().out
+    assert f"robot:={file}" in said and "gone.stl" in said and "effort limits are guessed" in said
+    description = RobotDescription.load(str(file))
+    assert description.arm_joints == tuple(f"axis{k}" for k in range(1, JOINTS + 1))
+    assert description.gripper_joint == "left_slide"
+    assert description.open_position == pytest.approx(0.03)
+    for mesh in (file.parent / "meshes").iterdir():
+        assert str(mesh) in description.urdf and str(maker.parent.parent) not in description.urdf
+    robot = Robot.from_description(description)
+    # The tool is between the fingertips and looks out of the hand.
+    robot.update(np.zeros(JOINTS))
+    tool = robot.tool_pose()
+    assert tool.rotation[:, 2] == pytest.approx([0.0, 0.0, 1.0], abs=1e-6)
+    assert tool.translation == pytest.approx([0.0, 0.0, (JOINTS + 1) * LENGTH + 0.09], abs=0.03)
+    # Fingers open to both sides.
+    robot.set_gripper(0.03)
+    robot.update(np.zeros(JOINTS))
+    left, right = (robot.link_pose(f"finger_{side}").translation for side in ("left", "right"))
+    assert left - right == pytest.approx([0.0, 0.07, 0.0], abs=1e-6)
+    # A hand of 20 N is held where the arm's springs hold it.
+    plant = Plant(Scene.load("free_space", str(file)))
+    home = np.array(description.joints.home)
+    robot.update(home)
+    torque = robot.torque_of_force(robot.tool_link, robot.tool_pose().translation, [0.0, 20.0, 0.0])
+    plant.push(torque)
+    for _ in range(400):
+        report = plant.tick(home)
+    assert report.position - home == pytest.approx(torque / robot.stiffness, abs=2e-3)
+    report = json.loads((tmp_path / "report.json").read_text())["check"]
+    assert report["mass"] == pytest.approx(sum(2.0 / k for k in range(1, JOINTS + 1)) + 0.1)
+    assert report["clearance"] > 0.0
+
+
+def test_nothing_is_replaced_and_nothing_half_done_is_left(maker, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_arm").mkdir()
+    (tmp_path / "my_arm" / "mine").write_text("")
+    assert cli.main(["import", str(maker)]) == cli.EXIT_ERROR
+    assert "--force" in capsys.readouterr().err
+    assert cli.main(["import", str(maker), "--out", "other", "--tip", "axis9"]) == cli.EXIT_ERROR
+    assert "did you mean axis" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["my_arm", "my_arm_description"]
+    assert cli.main(["import", str(maker), "--force", "--tolerance", "0.05"]) == 0
+    assert not (tmp_path / "my_arm" / "mine").exists()
+
+
+def test_two_arms_and_none_are_refused_by_name(maker, capsys):
+    text = maker.read_text()
+    one = text[text.index('<link name="axis1') : text.index("</robot>")]
+    other = one.replace('"axis', '"other').replace("finger_", "thumb_").replace("_slide", "_shift")
+    maker.write_text(text.replace("</robot>", f"{other}</robot>"))
+    assert cli.main(["import", str(maker), "--force"]) == cli.EXIT_ERROR
+    assert "several arms: choose --tip LINK (valid: axis5, other5)" in capsys.readouterr().err
+    maker.write_text(text.replace('"revolute"', '"fixed"'))
+    assert cli.main(["import", str(maker), "--force"]) == cli.EXIT_ERROR
+    assert "no chain of 4 or more revolute joints" in capsys.readouterr().err
+
+
+MJCF = """<mujoco model="arm"><compiler angle="radian"/><worldbody>{bodies}</worldbody>
+  <tendon><fixed name="grip"><joint joint="f1" coef="0.5"/><joint joint="f2" coef="0.5"/></fixed>
+  </tendon><equality><joint joint1="f1" joint2="f2"/></equality>
+  <actuator>{motors}<position name="gripper" tendon="grip" kp="100" forcerange="-30 30"
+  ctrlrange="0 0.04"/></actuator>
+  <keyframe><key name="home" qpos="0.1 0.5 0.6 0.7 0.02 0.02"/></keyframe></mujoco>"""
+
+
+def mjcf() -> str:
+    body = """<body name="palm" pos="0 0 0.2"><geom type="capsule" fromto="0 -.05 0 0 .05 0"
+      size=".02"/><body name="pad1" pos="0 0 .05"><joint name="f1" type="slide" axis="0 1 0"
+      range="0 .04"/><geom type="box" size=".01 .005 .03" pos="0 .005 .03"/></body>
+      <body name="pad2" pos="0 0 .05"><joint name="f2" type="slide" axis="0 -1 0" range="0 .04"/>
+      <geom type="box" size=".01 .005 .03" pos="0 -.005 .03"/></body></body>"""
+    for k in (4, 3, 2, 1):
+        axis = "0 0 1" if k in (1, 4) else "0 1 0"
+        body = f"""<body name="l{k}" pos="0 0 0.2"><joint name="j{k}" axis="{axis}" range="-2 2"
+          armature="0.05" damping="0.3" frictionloss="0.1"/>
+          <geom type="capsule" fromto="0 0 0 0 0 0.15" size="0.04"/>{body}</body>"""
+    motors = "".join(
+        f'<motor joint="j{k}" ctrlrange="-40 40" ctrllimited="true"/>' for k in range(1, 5)
+    )
+    return MJCF.format(bodies=body, motors=motors)
+
+
+def test_a_mjcf_with_a_gripper_of_tendons_keeps_its_masses(tmp_path, capsys):
+    file = tmp_path / "arm.xml"
+    file.write_text(mjcf())
+    assert cli.main(["import", str(file), "--out", str(tmp_path / "out")]) == 0
+    description = RobotDescription.load(str(tmp_path / "out" / "arm.yaml"))
+    assert description.joints.home == pytest.approx((0.1, 0.5, 0.6, 0.7))
+    assert description.joints.effective_armature == pytest.approx((0.05,) * 4)
+    assert description.gripper_joint in ("f1", "f2")
+    assert description.open_position == pytest.approx(0.04)
+    original, model = read_mjcf(mjcf()).tree, description.model()
+    q = {name: 0.3 for name in description.arm_joints}
+    inertias = []
+    for tree in (original, model):
+        position = pin.neutral(tree)
+        for name, value in q.items():
+            position[tree.joints[tree.getJointId(name)].idx_q] = value
+        index = [tree.joints[tree.getJointId(name)].idx_v for name in q]
+        matrix = np.triu(pin.crba(tree, tree.createData(), position))
+        inertias.append((matrix + np.triu(matrix, 1).T)[np.ix_(index, index)])
+    # Pinocchio adds the armature of joints, which is in the robot's file here.
+    armature = np.diag([0.05] * 4)
+    assert inertias[0] - armature == pytest.approx(inertias[1], abs=1e-6)
+    # Fingers with equal and opposite axes follow one joint, both from closed on.
+    robot = Robot.from_description(description)
+    robot.set_gripper(0.04)
+    robot.update(np.zeros(4))
+    apart = robot.link_pose("pad1").translation - robot.link_pose("pad2").translation
+    assert apart == pytest.approx([0.0, 0.08, 0.0], abs=1e-6)
+
+
+@pytest.mark.parametrize("tolerance", [0.02, 0.01])
+def test_primitives_stand_off_a_mesh_by_no_more_than_asked(tolerance):
+    points, triangles = bent_link()
+    fit = fit_primitives(points, triangles, tolerance)
+    assert fit.excess <= tolerance
+    mesh = triangles_to_coal(points, triangles)
+    here, ask = coal.Transform3s(), coal.DistanceRequest()
+    for shape, pose in fit.shapes:
+        corners, faces = triangles_of(shape_to_coal(shape))
+        spots = np.vstack([corners, corners[faces].mean(axis=1)])
+        for spot in spots @ pose.rotation.T + pose.translation:
+            ball = coal.Transform3s(np.eye(3), spot)
+            away = coal.distance(mesh, here, coal.Sphere(1e-6), ball, ask, coal.DistanceResult())
+            inside = (np.abs(spot[:2]) <= 0.03).all() and 0.0 <= spot[2] <= LENGTH
+            assert inside or away <= tolerance + 2e-3
+    for corner in points:
+        nearest = min(
+            coal.distance(
+                shape_to_coal(shape), coal.Transform3s(pose.rotation, pose.translation),
+                coal.Sphere(1e-6), coal.Transform3s(np.eye(3), corner), ask, coal.DistanceResult(),
+            )
+            for shape, pose in fit.shapes
+        )  # fmt: skip
+        assert nearest <= 0.5 * tolerance + 2e-3
+
+
+def test_contacts_are_located_where_torques_tell_them():
+    robot = Robot.from_description(RobotDescription.load("iiwa14"))
+    links = {link.joints: link for link in check_arm(robot, robot.joints.home).links}
+    # One torque says nothing of five unknowns, and the first joint feels no force on its axis.
+    assert links[1].located == 0.0 and links[1].felt < 0.5
+    assert links[2].located == 0.0 and links[7].felt == 1.0
+    assert links[7].anywhere > 0.8 > links[4].anywhere
+
+
+def test_options_and_arguments_of_a_xacro_file_come_in_any_order(tmp_path, capsys):
+    words = ["import", "arm.urdf.xacro", "--name", "left", "side:=left", "--out", str(tmp_path)]
+    assert cli.main(words) == cli.EXIT_ERROR
+    assert "no file arm.urdf.xacro" in capsys.readouterr().err
+
+
+def test_models_of_installed_packages_are_found_by_name():
+    with pytest.raises(ConfigError, match="not installed"):
+        find_model("no_such_package:arm")
+    with pytest.raises(ConfigError, match="valid: a path"):
+        find_model("no_such.urdf")
+
+
+def test_a_xacro_file_is_expanded_with_arguments_and_includes(tmp_path):
+    pytest.importorskip("xacro")
+    package = tmp_path / "pkg"
+    package.mkdir()
+    head = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+    macro = '<xacro:macro name="part" params="id"><link name="${id}_link"/></xacro:macro>'
+    (package / "part.xacro").write_text(f"{head}{macro}</robot>")
+    file = tmp_path / "arm.urdf.xacro"
+    file.write_text(
+        f'{head}<xacro:arg name="side" default="left"/>'
+        '<xacro:include filename="$(find pkg)/part.xacro"/><xacro:part id="$(arg side)"/></robot>'
+    )
+    names = [
+        [link.get("name") for link in read_source(file, (), arguments).robot.findall("link")]
+        for arguments in ({}, {"side": "right"})
+    ]
+    assert names == [["left_link"], ["right_link"]]
+    file.write_text(file.read_text().replace("find pkg", "find nowhere"))
+    with pytest.raises(ModelError, match="no package 'nowhere'"):
+        read_source(file)
