@@ -89,6 +89,11 @@ def place(element: ElementTree.Element, where: str) -> str:
     )
 
 
+def named(element: ElementTree.Element, tag: str) -> Iterator[ElementTree.Element]:
+    """Yield the children of a name; unlike ``findall`` for names with a prefix."""
+    return (child for child in element if child.tag == tag)
+
+
 def check_elements(
     root: ElementTree.Element,
     where: str,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warnings
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
 
 from contact_core.base.errors import ModelError, ModelWarning, choices
-from contact_core.model.elements import is_zero, place
+from contact_core.model.elements import is_zero, named, place
+from contact_core.model.file_surface import read_surfaces
 from contact_core.model.urdf import malformed
 from contact_core.multibody.collision.collision_element import CAPSULE_VERSION
 
@@ -21,15 +21,11 @@ _DRIVEN = {"revolute", "continuous", "prismatic"}
 _QUATERNION_VERSIONS = ("1.1", CAPSULE_VERSION)
 
 
-def named(element: ElementTree.Element, tag: str) -> Iterator[ElementTree.Element]:
-    """Yield the children of a name; unlike ``findall`` for names with a prefix."""
-    return (child for child in element if child.tag == tag)
-
-
 def read_extensions(robot: ElementTree.Element, where: str) -> bool:
     """Make a URDF one that Pinocchio's parser reads as it is meant; say what it would pass over.
 
-    Rotor inertias and capsules of Drake's extensions are read, what else has a prefix is dropped.
+    Rotor inertias, capsules and surfaces of Drake's extensions are read, and the friction of
+    Gazebo's; what else has a prefix is dropped.
 
     Args:
         robot: Its root element.
@@ -40,7 +36,7 @@ def read_extensions(robot: ElementTree.Element, where: str) -> bool:
 
     Raises:
         ModelError: If an extension adds links or joints, a rotor is that of no joint or its inertia
-            no number, or the file's version is older than what it has.
+            no number, a surface has none, or the file's version is older than what it has.
     """
     for joint in robot.findall("joint"):
         joint.attrib.pop(ARMATURE, None)  # It is ours.
@@ -50,11 +46,12 @@ def read_extensions(robot: ElementTree.Element, where: str) -> bool:
     _name_zero_limits(robot, where)
     completed = _complete_inertials(robot, where)
     rotors = _read_rotors(robot, where)
+    surfaces = read_surfaces(robot, where)
     capsules = list(robot.iter("drake:capsule"))
     for capsule in capsules:
         capsule.tag = "capsule"
         robot.set("version", CAPSULE_VERSION)
-    return _drop_foreign(robot, where) or rotors or completed or bool(capsules)
+    return _drop_foreign(robot, where) or rotors or surfaces or completed or bool(capsules)
 
 
 def reflected_inertia(inertia: str, ratio: str) -> float:

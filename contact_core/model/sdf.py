@@ -15,14 +15,15 @@ import numpy as np
 import pinocchio as pin
 
 from contact_core.base.errors import ModelError, ModelWarning, choices
+from contact_core.model.elements import named
 from contact_core.model.extensions import (
     ARMATURE,
     GEAR,
     ROTOR,
     SPRING,
-    named,
     reflected_inertia,
 )
+from contact_core.model.file_surface import set_surface, surface_of_sdf
 from contact_core.multibody.collision.collision_element import CAPSULE_VERSION, HALF_SPACE
 
 SDF = "sdf"  # its root element
@@ -316,6 +317,7 @@ class _Reader:
         (shape,) = shapes
         pose = self._relative(source, body)
         collision = ElementTree.SubElement(link, "collision", name=name)
+        set_surface([collision], surface_of_sdf(source), where)
         geometry = ElementTree.SubElement(collision, "geometry")
         match shape.tag:
             case "box":

@@ -405,7 +405,19 @@ def _urdf_solids(urdf: str) -> Iterator[tuple[coal.CollisionGeometry, PlacedShap
         if element.endless:
             placement = placement * pin.SE3(np.eye(3), np.array([0.0, 0.0, solid.halfSide[2]]))
             solid = coal.Halfspace(0.0, 0.0, 1.0, 0.0)
-        yield solid, PlacedShape(element.name, link.name, NO_SHAPE, placement)
+        said = element.surface.get
+        yield (
+            solid,
+            PlacedShape(
+                element.name,
+                link.name,
+                NO_SHAPE,
+                placement,
+                stiffness=said("stiffness"),
+                dissipation=said("dissipation"),
+                friction=said("friction"),
+            ),
+        )
 
 
 def _mjcf_solids(mjcf: str) -> Iterator[tuple[coal.CollisionGeometry, PlacedShape]]:
@@ -424,7 +436,10 @@ def _mjcf_solids(mjcf: str) -> Iterator[tuple[coal.CollisionGeometry, PlacedShap
                 geom.contype,
                 geom.conaffinity,
                 geom.condim,
-                *geom.friction[1:],
+                geom.priority,
+                None,
+                None,
+                *geom.friction,
             ),
         )
 

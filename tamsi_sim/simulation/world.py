@@ -49,7 +49,8 @@ class World:
 
         Args:
             gravity: [m/s^2].
-            surface: Surface of everything that has none of its own.
+            surface: Surface of everything that has none of its own: neither by :meth:`add`, nor
+                in its file.
 
         Raises:
             ConfigError: If a number is not finite or out of its range.
@@ -96,7 +97,8 @@ class World:
             rpy: Its initial roll, pitch and yaw [rad].
             free: Whether it floats; otherwise its root link is fixed to the world. A MJCF or SDF
                 says itself what floats.
-            surface: Its surface.
+            surface: Its surface, whatever its file says of friction and the like; None for what the
+                file says, and the world's for the rest.
             weightless: Whether its weight is compensated, as an arm's controller does.
             positions: Joint -> initial position [rad or m], of a ball joint its roll, pitch and
                 yaw [rad]; the others start at zero (of a MJCF: at their ``ref``), or as near to it
@@ -158,7 +160,7 @@ class World:
         start = positions if isinstance(positions, str) else dict(positions or {})
         self._instances[name] = Instance(
             name, text, pose, free or kinematic, gravity, start, repair, kinematic, twist,
-            dict(velocities or {}), _concavity(decompose), tolerance,
+            dict(velocities or {}), _concavity(decompose), tolerance, surface is None,
         )  # fmt: skip
         if surface is not None:
             self._surfaces[name] = surface

@@ -46,6 +46,7 @@ class Geom:
         contype: Bits of what it is.
         conaffinity: Bits of what it touches.
         condim: How many directions its contacts have.
+        priority: Whose contact parameters hold: those of the greater one.
         friction: Sliding; torsional and rolling [m].
         mesh: Attributes of its mesh; empty for all others.
         color: (4) red, green, blue, opacity in 0..1.
@@ -62,6 +63,7 @@ class Geom:
     contype: int
     conaffinity: int
     condim: int
+    priority: int
     friction: tuple[float, float, float]
     mesh: Mapping[str, str]
     color: np.ndarray
@@ -295,6 +297,7 @@ def read_geom(
             contype=int(number(attributes, "contype", "1")),
             conaffinity=int(number(attributes, "conaffinity", "1")),
             condim=_condim(attributes),
+            priority=int(number(attributes, "priority", "0")),
             friction=_friction(attributes),
             mesh=_checked_mesh(meshes[mesh]) if mesh is not None else {},
             color=vector(attributes, "rgba", 4, "0.5 0.5 0.5 1"),

@@ -7,6 +7,7 @@ through each other in silence.
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,8 @@ SIZES = {
 
 # Version of URDF that brought capsules.
 CAPSULE_VERSION = "1.2"
+# Attributes of a collision that keep what its file says of its surface, which URDF has not.
+SURFACE = ("stiffness", "dissipation", "friction")
 # Attribute of a box whose top is that of a half space, which URDF has not.
 HALF_SPACE = "half_space"
 
@@ -38,6 +41,7 @@ class CollisionElement:
         geometry: A key of SIZES.
         filename: File of a mesh, empty for all others.
         endless: Whether it is a box that stands for the half space below its top.
+        surface: What its file says of its surface: stiffness [N/m], dissipation [s/m], friction.
     """
 
     name: str
@@ -45,6 +49,7 @@ class CollisionElement:
     geometry: str
     filename: str
     endless: bool
+    surface: Mapping[str, float]
 
 
 def collision_elements(urdf: str) -> list[CollisionElement]:
@@ -77,7 +82,9 @@ def collision_elements(urdf: str) -> list[CollisionElement]:
             _check_size(where, geometry)
             filename = geometry.get("filename", "")
             endless = geometry.get(HALF_SPACE) == "true"
-            elements.append(CollisionElement(name, body, geometry.tag, filename, endless))
+            said = ((key, collision.get(key)) for key in SURFACE)
+            surface = {key: float(text) for key, text in said if text is not None}
+            elements.append(CollisionElement(name, body, geometry.tag, filename, endless, surface))
     return elements
 
 
