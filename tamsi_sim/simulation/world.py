@@ -105,9 +105,10 @@ class World:
                 as their limits allow. Or the name of a keyframe of the MJCF.
             roots: Folders in which its meshes and their packages are looked for first; else
                 they are those above the file, and those that ROS knows.
-            repair: Whether inertias that no body has are replaced by the mean of their
-                principal moments, joints that move no mass held at zero, and meshes without
-                a volume left out; a warning names them. Otherwise they are refused.
+            repair: Whether inertias that no body has are replaced by those of the collision
+                shapes, or the mean of their principal moments if there are none, joints that
+                move no mass held at zero, and meshes without a volume left out; a warning names
+                them. Otherwise they are refused.
             kinematic: Whether it floats and no force moves it, as a hand that pushes: it goes on
                 with its initial velocity, or the one that ``Engine.set_velocity`` gives it.
             linear: Initial velocity of its origin if it is free or kinematic, world axes [m/s].

@@ -15,7 +15,11 @@ import scipy
 from contact_core.base.errors import ModelError, choices
 from contact_core.model.mesh_file import load_mesh
 from contact_core.model.mjcf.document import Document, boolean, from_z, number, numbers, vector
-from contact_core.multibody.collision.shapes import triangles_from_coal, triangles_to_coal
+from contact_core.multibody.collision.shapes import (
+    hull_to_coal,
+    triangles_from_coal,
+    triangles_to_coal,
+)
 
 # For each type how many numbers its size has.
 SIZES = {"plane": 0, "sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3, "mesh": 0}
@@ -105,9 +109,7 @@ class Geom:
                     return triangles_to_coal(corners, triangles)
             case _:
                 corners = _ball() * self.size
-        points = coal.StdVec_Vec3s()
-        points.extend(list(corners))
-        return coal.Convex.convexHull(points, True, "Qt")
+        return hull_to_coal(corners)
 
     def inertia(self) -> pin.Inertia:
         """Return its inertia in the frame of its body.

@@ -202,6 +202,17 @@ def triangles_to_coal(points: np.ndarray, triangles: np.ndarray) -> coal.BVHMode
     return mesh
 
 
+def hull_to_coal(points: np.ndarray) -> coal.ConvexBase:
+    """Return the convex hull of points (n, 3) [m] as Coal's polyhedron.
+
+    Raises:
+        RuntimeError: If they have no volume.
+    """
+    corners = coal.StdVec_Vec3s()
+    corners.extend(list(points))
+    return coal.Convex.convexHull(corners, True, "Qt")
+
+
 def mesh_shape(hull: ConvexMesh) -> Shape:
     """Return the shape of a convex polyhedron."""
     x, y, z = (float(extent) for extent in np.abs(hull.vertices).max(axis=0))
@@ -228,7 +239,5 @@ def shape_to_coal(shape: Shape) -> coal.CollisionGeometry:
         case ShapeKind.CYLINDER:
             return coal.Cylinder(a, 2 * b)
     if shape.mesh is not None:
-        points = coal.StdVec_Vec3s()
-        points.extend(list(shape.mesh.vertices))
-        return coal.Convex.convexHull(points, True, "Qt")
+        return hull_to_coal(shape.mesh.vertices)
     return coal.Halfspace(0.0, 0.0, 1.0, 0.0)
