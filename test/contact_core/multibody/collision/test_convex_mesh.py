@@ -3,7 +3,6 @@
 import coal
 import numpy as np
 import pytest
-from public_models import folder
 from quadprog import solve_qp
 from scipy.spatial import ConvexHull
 
@@ -15,6 +14,7 @@ from contact_core.multibody.collision.convex_mesh import (
     depth_in_hull,
 )
 from contact_core.multibody.collision.shapes import triangles_from_coal
+from contact_experiments.models.packages import folder
 
 CUBE = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
 

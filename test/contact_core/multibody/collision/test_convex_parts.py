@@ -8,7 +8,6 @@ import coal
 import numpy as np
 import pytest
 from concave_meshes import WALL, WIDTH, trough
-from public_models import folder
 from scipy.spatial import ConvexHull
 
 from contact_core.base.errors import ModelError
@@ -21,6 +20,7 @@ from contact_core.multibody.collision.convex_parts import (
     volume_ratio,
 )
 from contact_core.multibody.collision.shapes import triangles_from_coal
+from contact_experiments.models.packages import folder
 
 
 @pytest.fixture
