@@ -286,10 +286,12 @@ def _repaired(model: pin.Model, mimics: Mapping[str, Mimic], urdf: str) -> pin.M
     for joint in range(1, model.njoints):
         inertia = model.inertias[joint]
         wrong = _wrong_inertia(model, joint) or (joint in idle and _with_moments(model, joint))
-        if wrong and inertia.mass >= 0.0 and np.trace(inertia.inertia) > 0.0:
+        mean = np.trace(inertia.inertia) / 3.0
+        if wrong and inertia.mass >= 0.0:
             moments = _inertia_of_shapes(model, joint, urdf) if urdf else None
             if moments is None:
-                mean = np.trace(inertia.inertia) / 3.0
+                if not mean > 0.0:
+                    continue
                 moments, instead = mean * np.eye(3), f"{mean:.3g} each"
             else:
                 instead = f"those of its shapes, {_shown(np.linalg.eigvalsh(moments))}"

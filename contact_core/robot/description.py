@@ -341,7 +341,8 @@ def collision_shapes(
         text: Its text.
         meshes: Whether to accept meshes, as their convex hulls; a warning names those whose
             surface is further from the hull's than a share CONCAVE of its extent.
-        repair: Whether meshes that have no volume are left out, with a warning.
+        repair: Whether meshes that have no volume, and shapes of no size, are left out, with a
+            warning.
         decompose: Meshes whose surface is further from the hull's than this share of its extent
             become convex parts, NAME_0, NAME_1, ..., see :func:`convex_parts`; none if zero.
         simplify: How far from them simplified convex hulls may be [m]; if zero, only those of
@@ -356,7 +357,8 @@ def collision_shapes(
     """
     if decompose:
         load_coacd()
-    solids = _mjcf_solids(text) if parse(text, "the URDF").tag == MJCF else _urdf_solids(text)
+    is_mjcf = parse(text, "the URDF").tag == MJCF
+    solids = _mjcf_solids(text) if is_mjcf else _urdf_solids(text, repair)
     shapes: list[PlacedShape] = []
     solid: list[str] = []
     for geometry, placed in solids:
@@ -388,10 +390,10 @@ def collision_shapes(
     return tuple(shapes)
 
 
-def _urdf_solids(urdf: str) -> Iterator[tuple[coal.CollisionGeometry, PlacedShape]]:
+def _urdf_solids(urdf: str, repair: bool) -> Iterator[tuple[coal.CollisionGeometry, PlacedShape]]:
     """What collides in a URDF: Coal's geometry, and all but the shape that it becomes."""
     model = read_tree(urdf)
-    elements = collision_elements(urdf)
+    elements = collision_elements(urdf, repair)
     try:
         solids = read_solids(model, urdf, pin.GeometryType.COLLISION)
     except (ValueError, RuntimeError) as error:
@@ -401,6 +403,9 @@ def _urdf_solids(urdf: str) -> Iterator[tuple[coal.CollisionGeometry, PlacedShap
         # Pinocchio numbers the collisions of a link: LINK_0, LINK_1, ...
         number = int(item.name.removeprefix(f"{link.name}_"))
         element = [element for element in elements if element.link == link.name][number]
+        if element.wrong:
+            warnings.warn(f"{element.wrong}: left out", ModelWarning, stacklevel=3)
+            continue
         solid, placement = item.geometry, link.placement.actInv(item.placement)
         if element.endless:
             placement = placement * pin.SE3(np.eye(3), np.array([0.0, 0.0, solid.halfSide[2]]))

@@ -107,8 +107,9 @@ class World:
                 they are those above the file, and those that ROS knows.
             repair: Whether inertias that no body has are replaced by those of the collision
                 shapes, or the mean of their principal moments if there are none, joints that
-                move no mass held at zero, and meshes without a volume left out; a warning names
-                them. Otherwise they are refused.
+                move no mass held at zero, meshes without a volume left out, and bodies of a
+                MJCF or SDF that start deep inside each other never touch; a warning names them.
+                Otherwise they are refused.
             kinematic: Whether it floats and no force moves it, as a hand that pushes: it goes on
                 with its initial velocity, or the one that ``Engine.set_velocity`` gives it.
             linear: Initial velocity of its origin if it is free or kinematic, world axes [m/s].
@@ -416,7 +417,8 @@ class World:
             built = close_loops(built, self._closures, engine.time_step)
             engine = Engine(built, time_step, solver)
         if self._apart:
-            apart = neighbours(engine, self._roots)
+            repaired = [instance.name for instance in instances if instance.repair]
+            apart = neighbours(engine, self._roots, repaired)
             engine = Engine(leave_out(built, apart), time_step, solver)
         engine.observer.check_start()
         return engine

@@ -219,6 +219,17 @@ def test_the_file_says_what_may_touch(text, heights):
     np.testing.assert_allclose(found, heights, atol=5e-3)
 
 
+def test_bodies_that_start_inside_each_other_pass_through_each_other_if_asked_to():
+    text = balls().replace('pos="0 0 0.3"', 'pos="0 0 0.12"')
+    with pytest.raises(ModelError, match=r"low and balls/high start 180 mm inside"):
+        World().add("balls", text).build()
+    with pytest.warns(ModelWarning, match="start deep inside each other, so never touch: .*high"):
+        engine = World().add("balls", text, repair=True).build()
+    assert engine.step(200) == StepStatus.OK
+    found = [engine.observer.pose("balls", name).translation[2] for name in ("low", "high")]
+    np.testing.assert_allclose(found, (0.1, 0.1), atol=5e-3)
+
+
 def test_bits_hold_between_files_too():
     ball = balls('contype="2" conaffinity="4"').replace('type="plane" size="1 1 1"', 'size="0.01"')
     ball = ball.replace("freejoint/", 'joint type="free"/')

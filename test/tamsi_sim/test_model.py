@@ -56,6 +56,14 @@ def test_mesh_without_a_volume_is_named(tmp_path):
         assert build(Instance("thing", urdf, free=True, repair=True)).shapes == ()
 
 
+def test_a_shape_without_a_size_is_left_out_if_asked_to():
+    urdf = body_urdf("bead", '<sphere radius="0"/>')
+    with pytest.raises(ModelError, match="is a sphere whose radius must be 1 positive number"):
+        build(Instance("thing", urdf, free=True))
+    with pytest.warns(ModelWarning, match="is a sphere whose radius .* got '0': left out"):
+        assert build(Instance("thing", urdf, free=True, repair=True)).shapes == ()
+
+
 def test_unknown_shape_is_named():
     with pytest.raises(ModelError, match=r"collision 'horn' is a Cone \(valid: sphere"):
         shape_from_coal(coal.Cone(0.1, 0.2), "horn")

@@ -30,7 +30,7 @@ _OF_BODIES = ("connect", WELD)
 def followers(
     document: Document, starts: Mapping[str, float]
 ) -> Iterator[tuple[str, tuple[str, float, float]]]:
-    """Yield the joints that a linear equality makes follow another one.
+    """Yield the joints that a linear equality makes follow another one, also one of a tendon.
 
     Args:
         document: The file.
@@ -49,7 +49,10 @@ def followers(
             continue
         name, master = attributes.get("joint1", ""), attributes.get("joint2", "")
         where = f"equality {element.tag} '{attributes.get('name', name)}'"
-        if element.tag != "joint" or not master:
+        coupled = _coupled(document, attributes) if element.tag == "tendon" else {}
+        if coupled:
+            master, name = coupled
+        elif element.tag != "joint" or not master:
             raise ModelError(
                 f"{where} (valid: a joint that follows another one, {', '.join(_OF_BODIES)})"
             )
@@ -58,12 +61,25 @@ def followers(
                 raise ModelError(f"{where}: no joint '{joint}' ({choices(starts)})")
         given = numbers(attributes, "polycoef")
         constant, ratio = (float(value) for value in (*given[:2], *(0.0, 1.0)[len(given) :]))
-        if given[2:].any():
+        if coupled:
+            # Of a tendon's length only the constant counts.
+            ratio = -coupled[master] / coupled[name]
+            constant /= coupled[name]
+        elif given[2:].any():
             raise ModelError(f"{where}: polycoef {attributes['polycoef']} (valid: linear)")
         if name in seen:
             raise ModelError(f"{where}: '{name}' follows another one already (valid: one)")
         seen.add(name)
         yield name, (master, ratio, starts[name] + constant - ratio * starts[master])
+
+
+def _coupled(document: Document, attributes: Mapping[str, str]) -> dict[str, float]:
+    """Two joints, and their coefficients in the fixed tendon whose length an equality keeps."""
+    for tendon in document.root.findall("tendon/fixed"):
+        if tendon.get("name") == attributes.get("tendon1") and "tendon2" not in attributes:
+            parts = {joint.get("joint", ""): number(joint.attrib, "coef", "1") for joint in tendon}
+            return parts if len(parts) == 2 and all(parts.values()) else {}
+    return {}
 
 
 @dataclass(frozen=True)

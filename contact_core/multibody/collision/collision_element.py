@@ -42,6 +42,7 @@ class CollisionElement:
         filename: File of a mesh, empty for all others.
         endless: Whether it is a box that stands for the half space below its top.
         surface: What its file says of its surface: stiffness [N/m], dissipation [s/m], friction.
+        wrong: What is wrong with its size; empty if nothing is.
     """
 
     name: str
@@ -50,13 +51,15 @@ class CollisionElement:
     filename: str
     endless: bool
     surface: Mapping[str, float]
+    wrong: str = ""
 
 
-def collision_elements(urdf: str) -> list[CollisionElement]:
+def collision_elements(urdf: str, repair: bool = False) -> list[CollisionElement]:
     """Return the collision elements of a URDF, in the order of the file.
 
     Args:
         urdf: Text of the URDF.
+        repair: Whether those without a size are wanted, too.
 
     Raises:
         ModelError: If one has no geometry we know, or no size; the message names its link.
@@ -79,16 +82,20 @@ def collision_elements(urdf: str) -> list[CollisionElement]:
                 raise ModelError(
                     f'{where} is a capsule, which needs <robot version="{CAPSULE_VERSION}">'
                 )
-            _check_size(where, geometry)
+            wrong = _wrong_size(where, geometry)
+            if wrong and not repair:
+                raise ModelError(wrong)
             filename = geometry.get("filename", "")
             endless = geometry.get(HALF_SPACE) == "true"
             said = ((key, collision.get(key)) for key in SURFACE)
             surface = {key: float(text) for key, text in said if text is not None}
-            elements.append(CollisionElement(name, body, geometry.tag, filename, endless, surface))
+            element = CollisionElement(name, body, geometry.tag, filename, endless, surface, wrong)
+            elements.append(element)
     return elements
 
 
-def _check_size(where: str, geometry: ElementTree.Element) -> None:
+def _wrong_size(where: str, geometry: ElementTree.Element) -> str:
+    """What is wrong with the size of a shape; empty if nothing is."""
     attributes, count = SIZES[geometry.tag]
     text = " ".join(geometry.get(attribute, "") for attribute in attributes)
     try:
@@ -97,6 +104,5 @@ def _check_size(where: str, geometry: ElementTree.Element) -> None:
         size = np.array([])
     if len(size) != count or not (np.isfinite(size) & (size > 0.0)).all():
         needs = f"must be {count} positive number{'s' if count > 1 else ''}"
-        raise ModelError(
-            f"{where} is a {geometry.tag} whose {' and '.join(attributes)} {needs}, got '{text}'"
-        )
+        return f"{where} is a {geometry.tag} whose {' and '.join(attributes)} {needs}, got '{text}'"
+    return ""

@@ -140,6 +140,10 @@ def test_a_body_that_would_turn_without_inertia_gets_that_of_its_shapes():
     np.testing.assert_allclose(body.inertia.inertia, box.inertia, atol=1e-15)
     with pytest.warns(ModelWarning, match=r"taken as 0.667 each"):
         read_articulation(BLOB.format(""), free=True, repair=True)
+    point = text.replace('ixx="1" iyy="1"', 'ixx="0" iyy="0"')
+    with pytest.warns(ModelWarning, match=r"\[0 0 0\] .*: taken as those of its shapes"):
+        (same,) = read_articulation(point, free=True, repair=True).bodies
+    np.testing.assert_array_equal(same.inertia.inertia, body.inertia.inertia)
 
 
 def test_a_joint_that_moves_no_mass_is_held_if_asked_to():

@@ -255,6 +255,24 @@ def test_a_linear_equality_of_joints_is_a_mimic_joint():
     assert (mimic.master, mimic.ratio, mimic.offset) == ("i", -2.0, pytest.approx(0.1 + 2 * 0.5))
 
 
+@pytest.mark.parametrize("constant", ["", 'polycoef="0.1"'])
+def test_a_tendon_whose_length_is_kept_couples_its_two_joints_as_in_mujoco(constant):
+    mujoco = pytest.importorskip("mujoco")
+    text = mjcf(
+        body('<joint name="i" type="slide" ref="0.5"/>', "a") + body('<joint name="j"/>', "b"),
+        f"""<tendon><fixed name="t"><joint joint="i" coef="-0.5"/><joint joint="j" coef="0.25"/>
+          </fixed></tendon><equality><tendon tendon1="t" {constant}/></equality>""",
+    )
+    mimic = read_articulation(text).bodies[1].mimic
+    assert (mimic.master, mimic.ratio) == ("i", 2.0)
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    for q in (0.5, -0.3):
+        data.qpos[:] = q, mimic.ratio * q + mimic.offset
+        mujoco.mj_forward(model, data)
+        assert data.efc_pos[0] == pytest.approx(0.0, abs=1e-12)
+
+
 def test_equalities_of_bodies_hold_them_where_the_file_places_them():
     """Also where their joints do not start at zero; one that is not active is left out."""
     text = mjcf(
