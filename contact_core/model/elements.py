@@ -46,6 +46,8 @@ class LocatedElement(ElementTree.Element):
 def parse(text: str, where: str) -> ElementTree.Element:
     """Parse XML; prefixes of extensions such as ``drake:`` are part of the names.
 
+    Blank lines above it, which the parsers of others accept, are passed over.
+
     Args:
         text: The text.
         where: What it is, for the error.
@@ -57,10 +59,12 @@ def parse(text: str, where: str) -> ElementTree.Element:
         ModelError: If it is not well-formed.
     """
     parser = expat.ParserCreate()
+    begun = text.lstrip()
+    above = text.count("\n", 0, len(text) - len(begun))
 
     def located(tag: str, attributes: dict[str, str]) -> LocatedElement:
         element = LocatedElement(tag, attributes)
-        element.line, element.source = parser.CurrentLineNumber, where
+        element.line, element.source = above + parser.CurrentLineNumber, where
         return element
 
     builder = ElementTree.TreeBuilder(element_factory=located)
@@ -69,7 +73,7 @@ def parse(text: str, where: str) -> ElementTree.Element:
     parser.EndElementHandler = builder.end
     parser.CharacterDataHandler = builder.data
     try:
-        parser.Parse(text, True)
+        parser.Parse(begun, True)
     except expat.ExpatError as error:
         raise ModelError(f"{where} is not valid XML: {error}") from error
     return builder.close()

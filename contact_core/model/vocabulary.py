@@ -171,7 +171,8 @@ MJCF: Table = {
     "default": "@class default mesh material. texture. joint geom site. camera. light. pair "
     "equality tendon general motor position velocity intvelocity damper cylinder muscle adhesion "
     "dcmotor pid orientation plugin.",
-    "asset": "mesh texture. material. hfield. skin. model.",
+    "asset": "mesh texture. material. hfield. skin. model",
+    "model": "@name @file @class. @content_type.",
     "material": "@*. layer.",
     "mesh": "@name @class @content_type. @file @vertex @normal. @texcoord. @face @refpos @refquat "
     "@scale @smoothnormal. @maxhullvert. @inertia @builtin @params. @material. plugin?",
@@ -179,7 +180,8 @@ MJCF: Table = {
     "body": "@name @childclass @mocap @gravcomp @user. @fuse. @simple. @sleep. "
     + _POSE + "body frame replicate " + _INSIDE,
     "frame": "@name @childclass " + _POSE + "body frame replicate " + _INSIDE,
-    **dict.fromkeys(("attach", "replicate", "composite", "flexcomp", "plugin"), _OWN),
+    "attach": "@model @body @frame! @prefix",
+    **dict.fromkeys(("replicate", "composite", "flexcomp", "plugin"), _OWN),
     **dict.fromkeys(("extension", "deformable"), _OWN),
     "inertial": "@mass @diaginertia @fullinertia " + _POSE,
     "joint": "@name @class @type @group. @pos @axis @ref @springdamper @limited @range "

@@ -173,7 +173,7 @@ class PinocchioReference(ReferenceModel):
         self.free = self.model.nv == 0 and floating.inertias[1].mass > 0.0
         self.model = floating if self.free else self.model
         self.data = self.model.createData()
-        self.root = parse(path.read_text(), str(path))
+        self.path = path
 
     def laws(self) -> Mapping[str, Mapping[str, float]]:
         """Return what Pinocchio has of them."""
@@ -222,7 +222,7 @@ class PinocchioReference(ReferenceModel):
     def shapes(self) -> Counter[str]:
         """Return how many collisions the file has."""
         return Counter(
-            link.get("name", "") for link in self.root.findall("link")
+            link.get("name", "") for link in parse(self.path.read_text(), "").findall("link")
             for _ in link.findall("collision")
         )  # fmt: skip
 

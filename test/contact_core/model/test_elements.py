@@ -142,6 +142,13 @@ def test_many_lines_are_not_all_told(tmp_path):
     assert message == "it: robot/linc (line 2, line 3, line 4 and 6 more): unknown, not read"
 
 
+def test_blank_lines_above_a_file_count(tmp_path):
+    (message,) = warned(
+        '\n\n<?xml version="1.0"?>\n<robot name="r">\n<linc name="a"/></robot>', tmp_path
+    )
+    assert message == "it: robot/linc (line 5): unknown, not read"
+
+
 def test_a_line_is_that_of_the_file_that_has_it(tmp_path):
     part = tmp_path / "part.xml"
     part.write_text('<mujocoinclude>\n<body>\n<geom size="1" gap="1"/></body></mujocoinclude>')
