@@ -49,8 +49,8 @@ def read_articulation(
         text: Its text.
         free: Whether its root link floats.
         repair: Whether to replace inertias that no body has by those of what collides, or the mean
-            of their principal moments where nothing does, and to hold joints that move no mass
-            where their coordinate is zero; a warning names them.
+            of their principal moments where nothing does, to hold joints that move no mass
+            where their coordinate is zero, and see :func:`read_mjcf`; a warning names them.
         kinematic: Whether no force moves the root link that floats.
 
     Returns:
@@ -62,7 +62,7 @@ def read_articulation(
     """
     root = parse(text, "the URDF")
     if root.tag == MJCF:
-        mjcf = read_mjcf(text, free)
+        mjcf = read_mjcf(text, free, repair=repair)
         direct = {name: Mimic(*values) for name, values in mjcf.followers.items()}
         mimics = _ends_of_chains(direct, set(mjcf.starts))
         articulation = _from_tree(mjcf.tree, mimics, {}, free and kinematic, repair)

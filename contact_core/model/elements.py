@@ -10,7 +10,7 @@ elements within it, each with a mark:
 - ``!``: without it the motion would be another one, so the file is refused.
 
 What the table does not list is a warning, too. What it lists at ONCE may not be there twice, as a
-reader would take the first.
+reader would take the first, unless both say the same.
 """
 
 from __future__ import annotations
@@ -151,13 +151,21 @@ def _left_out(
     once = set(table.get(ONCE, "").split())
     for child in element:
         mark = _mark(child.tag, known)
-        if mark == "" and child.tag in once and child is not element.find(child.tag):
+        if mark == "" and child.tag in once and _differs(child, element.find(child.tag)):
             yield f"{element.tag}/{child.tag}", _AGAIN, child
         elif mark == "":
             inner = f"{element.tag}/{child.tag}"
             yield from _left_out(child, inner if inner in table else child.tag, table)
         elif mark != "." and _has_content(child, mark):
             yield f"{element.tag}/{child.tag}", mark, child
+
+
+def _differs(element: ElementTree.Element, first: ElementTree.Element | None) -> bool:
+    """Whether an element says something else than the first one of its kind."""
+    if first is None or element is first:
+        return False
+    one, other = (ElementTree.tostring(e, encoding="unicode").split() for e in (first, element))
+    return one != other
 
 
 def _has_content(element: ElementTree.Element, mark: str) -> bool:

@@ -68,7 +68,7 @@ def self_contained(text: str, where: str, folder: Path, roots: Sequence[Path] = 
         if found is not None and str(found) != name:
             mesh.set("filename", str(found))
             changed = True
-    return ElementTree.tostring(robot, encoding="unicode") if changed else text
+    return ElementTree.tostring(robot, encoding="unicode") if changed else text.lstrip()
 
 
 def find_mesh(name: str, folder: Path, roots: Sequence[Path] = ()) -> Path | None:

@@ -358,7 +358,7 @@ def collision_shapes(
     if decompose:
         load_coacd()
     is_mjcf = parse(text, "the URDF").tag == MJCF
-    solids = _mjcf_solids(text) if is_mjcf else _urdf_solids(text, repair)
+    solids = _mjcf_solids(text, repair) if is_mjcf else _urdf_solids(text, repair)
     shapes: list[PlacedShape] = []
     solid: list[str] = []
     for geometry, placed in solids:
@@ -425,11 +425,11 @@ def _urdf_solids(urdf: str, repair: bool) -> Iterator[tuple[coal.CollisionGeomet
         )
 
 
-def _mjcf_solids(mjcf: str) -> Iterator[tuple[coal.CollisionGeometry, PlacedShape]]:
+def _mjcf_solids(mjcf: str, repair: bool) -> Iterator[tuple[coal.CollisionGeometry, PlacedShape]]:
     """What collides in a MJCF, likewise."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)  # Given with the bodies.
-        geoms = read_mjcf(mjcf, weigh=False).geoms
+        geoms = read_mjcf(mjcf, weigh=False, repair=repair).geoms
     for geom in geoms:
         yield (
             geom.solid(),

@@ -393,7 +393,7 @@ class MujocoReference(ReferenceModel):
                 self.mujoco.mjtJoint.mjJNT_FREE, self.mujoco.mjtJoint.mjJNT_BALL
             ):  # fmt: skip
                 continue
-            bounds = model.jnt_range[number] if model.jnt_limited[number] else (-np.inf, np.inf)
+            bounds = self._bounds(number)
             stiffness = float(model.jnt_stiffness[number])
             laws[name] = {
                 "damping": float(model.dof_damping[v]),
@@ -405,6 +405,18 @@ class MujocoReference(ReferenceModel):
                 "rest": float(model.qpos_spring[q]) if stiffness else 0.0,
             }
         return laws
+
+    def _bounds(self, joint: int) -> tuple[float, float]:
+        """Where a joint may be, by its own range and by those of tendons of it alone."""
+        model, ends = self.model, [np.array([-np.inf, np.inf])]
+        if model.jnt_limited[joint]:
+            ends.append(model.jnt_range[joint])
+        for tendon in np.flatnonzero(model.tendon_limited):
+            part = model.tendon_adr[tendon]
+            if model.tendon_num[tendon] == 1 and model.wrap_objid[part] == joint:
+                ends.append(np.sort(model.tendon_range[tendon] / model.wrap_prm[part]))
+        lower, upper = np.transpose(ends)
+        return float(lower.max()), float(upper.min())
 
     def at(self, state: JointPlaces) -> tuple[np.ndarray, dict[str, pin.SE3]]:
         """Return what MuJoCo computes."""

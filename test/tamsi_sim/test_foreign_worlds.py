@@ -230,6 +230,20 @@ def test_bodies_that_start_inside_each_other_pass_through_each_other_if_asked_to
     np.testing.assert_allclose(found, (0.1, 0.1), atol=5e-3)
 
 
+def test_bodies_that_are_held_apart_are_held_as_they_start_if_asked_to():
+    weld = (
+        '<equality><weld name="w" body1="low" body2="high" relpose="0 0 0.1 1 0 0 0"/></equality>'
+    )
+    text = balls(extra=weld)
+    with pytest.raises(ModelError, match=r"closure 'balls/w': .* start 100 mm apart"):
+        World().add("balls", text).build()
+    with pytest.warns(ModelWarning, match=r"closure 'balls/w': .* 100 mm apart .*: held like this"):
+        engine = World().add("balls", text, repair=True).build()
+    assert engine.step(200) == StepStatus.OK
+    low, high = (engine.observer.pose("balls", name).translation[2] for name in ("low", "high"))
+    assert high - low == pytest.approx(0.2, abs=1e-4)
+
+
 def test_bits_hold_between_files_too():
     ball = balls('contype="2" conaffinity="4"').replace('type="plane" size="1 1 1"', 'size="0.01"')
     ball = ball.replace("freejoint/", 'joint type="free"/')

@@ -22,7 +22,6 @@ _FLAGS = (
     "constraint", "limit", "frictionloss", "equality", "passive", "spring", "damper",
     "filterparent",
 )  # fmt: skip
-_PASSIVE = ("stiffness", "damping", "frictionloss", "armature")
 WELD = "weld"
 _OF_BODIES = ("connect", WELD)
 
@@ -140,22 +139,6 @@ def _held_frames(
         turn = pin.Quaternion(*unit(relative[3:]))
         return pin.SE3(turn.matrix(), relative[:3]) * anchor, anchor
     return a.actInv(b * anchor), anchor
-
-
-def check_tendons(document: Document) -> None:
-    """Check that tendons exert no force themselves; those that only pass one on change nothing.
-
-    Raises:
-        ModelError: If one does.
-    """
-    for element in document.sections("tendon"):
-        attributes = document.attributes(element)
-        forces = [key for key in _PASSIVE if numbers(attributes, key).any()]
-        if document.limited(attributes, "range", "limited"):
-            forces.append("range")
-        if forces:
-            where = f"tendon '{attributes.get('name', '')}'"
-            raise ModelError(f"{where} has {', '.join(forces)} (valid: none of them)")
 
 
 def surroundings(document: Document, notes: list[str]) -> tuple[bool, np.ndarray]:
