@@ -341,8 +341,8 @@ def collision_shapes(
         text: Its text.
         meshes: Whether to accept meshes, as their convex hulls; a warning names those whose
             surface is further from the hull's than a share CONCAVE of its extent.
-        repair: Whether meshes that have no volume, and shapes of no size, are left out, with a
-            warning.
+        repair: Whether meshes that are missing or have no volume, and shapes of no size, are left
+            out, with a warning.
         decompose: Meshes whose surface is further from the hull's than this share of its extent
             become convex parts, NAME_0, NAME_1, ..., see :func:`convex_parts`; none if zero.
         simplify: How far from them simplified convex hulls may be [m]; if zero, only those of
@@ -393,6 +393,8 @@ def collision_shapes(
 def _urdf_solids(urdf: str, repair: bool) -> Iterator[tuple[coal.CollisionGeometry, PlacedShape]]:
     """What collides in a URDF: Coal's geometry, and all but the shape that it becomes."""
     model = read_tree(urdf)
+    if repair:
+        urdf = _without_missing(urdf)
     elements = collision_elements(urdf, repair)
     try:
         solids = read_solids(model, urdf, pin.GeometryType.COLLISION)
@@ -423,6 +425,23 @@ def _urdf_solids(urdf: str, repair: bool) -> Iterator[tuple[coal.CollisionGeomet
                 friction=said("friction"),
             ),
         )
+
+
+def _without_missing(urdf: str) -> str:
+    """Leave out collision meshes whose files do not exist, with a warning."""
+    robot, missing = parse(urdf, "the URDF"), []
+    for link in robot.findall("link"):
+        for collision in link.findall("collision"):
+            mesh = collision.find("geometry/mesh")
+            name = "" if mesh is None else mesh.get("filename", "")
+            if mesh is not None and not Path(name).is_file():
+                link.remove(collision)
+                missing.append(f"'{name}' of link '{link.get('name')}'")
+    if missing:
+        warnings.warn(
+            f"missing collision meshes left out: {', '.join(missing)}", ModelWarning, stacklevel=4
+        )
+    return ElementTree.tostring(robot, encoding="unicode")
 
 
 def _mjcf_solids(mjcf: str, repair: bool) -> Iterator[tuple[coal.CollisionGeometry, PlacedShape]]:

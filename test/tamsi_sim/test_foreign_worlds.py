@@ -231,10 +231,8 @@ def test_bodies_that_start_inside_each_other_pass_through_each_other_if_asked_to
 
 
 def test_bodies_that_are_held_apart_are_held_as_they_start_if_asked_to():
-    weld = (
-        '<equality><weld name="w" body1="low" body2="high" relpose="0 0 0.1 1 0 0 0"/></equality>'
-    )
-    text = balls(extra=weld)
+    weld = '<weld name="w" body1="low" body2="high" relpose="0 0 0.1 1 0 0 0"/>'
+    text = balls(extra=f"<equality>{weld}</equality>")
     with pytest.raises(ModelError, match=r"closure 'balls/w': .* start 100 mm apart"):
         World().add("balls", text).build()
     with pytest.warns(ModelWarning, match=r"closure 'balls/w': .* 100 mm apart .*: held like this"):

@@ -44,6 +44,8 @@ def test_missing_mesh_is_named():
     urdf = body_urdf("brick", '<mesh filename="missing.obj"/>')
     with pytest.raises(ModelError, match=r"thing: .*missing.obj"):
         build(Instance("thing", urdf, free=True))
+    with pytest.warns(ModelWarning, match="meshes left out: 'missing.obj' of link 'brick'"):
+        assert build(Instance("thing", urdf, free=True, repair=True)).shapes == ()
 
 
 def test_mesh_without_a_volume_is_named(tmp_path):

@@ -285,9 +285,7 @@ def test_what_cannot_be_simulated_is_left_out_if_asked_to():
     )
     with pytest.raises(ModelError, match="geom 'hill' is of type 'hfield'"):
         read_articulation(text)
-    with pytest.warns(
-        ModelWarning, match="'hill' is a height field: left out; tendon 't' has st"
-    ):
+    with pytest.warns(ModelWarning, match="'hill' is a height field: left out; tendon 't' has st"):
         model = read_mjcf(text, repair=True)
     assert set(model.starts) == {"i", "j"}
     assert "hill" not in [geom.name for geom in model.geoms]
