@@ -464,6 +464,8 @@ def _mjcf_solids(mjcf: str, repair: bool) -> Iterator[tuple[coal.CollisionGeomet
                 None,
                 None,
                 *geom.friction,
+                geom.name,
+                geom.partners,
             ),
         )
 

@@ -51,6 +51,7 @@ EXPLAINED: Mapping[str, str] = {
     "actuators": "taken as .* both ways|not read: no(t affine| actuator)",
     "mass matrix": "taken as|points with a mass",
     "contact friction": "pair/@friction",
+    **dict.fromkeys(("damping", "friction", "stiffness"), "floats: .* ignored"),
 }
 """Quantity -> pattern of the warnings that say why it is another one."""
 

@@ -461,7 +461,10 @@ class MujocoReference(ReferenceModel):
 
     @cached_property
     def _touching(self) -> list[int]:
-        return np.flatnonzero(self.model.geom_contype | self.model.geom_conaffinity).tolist()
+        model = self.model
+        touches = (model.geom_contype | model.geom_conaffinity) != 0
+        touches[model.pair_geom1] = touches[model.pair_geom2] = True
+        return np.flatnonzero(touches).tolist()
 
     def friction(self, a: tuple[str, int], b: tuple[str, int]) -> float | None:
         """Return that of the geom with the greater priority, or else the greater one."""

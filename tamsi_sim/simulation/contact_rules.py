@@ -62,8 +62,11 @@ def shape_table(
     table = by_skin[np.ix_(of_shape, of_shape)]
     what = np.array([shape.contype for shape in shapes], dtype=np.int64)
     touches = np.array([shape.conaffinity for shape in shapes], dtype=np.int64)
-    meet = what[:, None] & touches
-    table[~((meet | meet.T) != 0)] = PASS
+    meet = (what[:, None] & touches) != 0
+    for a, shape in enumerate(shapes):
+        for b, other in enumerate(shapes) if shape.partners else ():
+            meet[a, b] |= links[a][0] == links[b][0] and other.source in shape.partners
+    table[~(meet | meet.T)] = PASS
     _check_kinds(shapes, table)
     return table, list(materials)
 

@@ -219,6 +219,31 @@ def test_the_file_says_what_may_touch(text, heights):
     np.testing.assert_allclose(found, heights, atol=5e-3)
 
 
+def test_geoms_of_an_explicit_pair_touch_whatever_else_they_do():
+    """The balls touch each other, the lower one only touches the floor; as in MuJoCo."""
+    mujoco = pytest.importorskip("mujoco")
+    text = balls('contype="0" conaffinity="0"').replace('size="1 1 1"', 'size="1 1 1" name="f"')
+    for name, height in (("low", 0.0995), ("high", 0.2985)):
+        old = f'<body name="{name}" pos="0 0 {"0.1" if name == "low" else "0.3"}"><freejoint/><geom'
+        assert old in text
+        new = f'<body name="{name}" pos="0 0 {height}"><freejoint/><geom name="{name}"'
+        text = text.replace(old, new)
+    pairs = '<contact><pair geom1="f" geom2="low"/><pair geom1="high" geom2="low"/></contact>'
+    text = text.replace("</worldbody>", f"</worldbody>{pairs}")
+    engine = World().add("balls", text).build()
+    assert len(engine.built.pairs) == 2
+    assert engine.evaluate() == 2
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    assert data.ncon == 2
+    with pytest.raises(ModelError, match="no geom 'z'"):
+        World().add("balls", text.replace('geom1="high"', 'geom1="z"'))
+    joined = text.replace(pairs, pairs + '<contact><exclude body1="low" body2="high"/></contact>')
+    with pytest.raises(ModelError, match="'low' and 'high': their bodies are joined or excluded"):
+        World().add("balls", joined)
+
+
 def test_bodies_that_start_inside_each_other_pass_through_each_other_if_asked_to():
     text = balls().replace('pos="0 0 0.3"', 'pos="0 0 0.12"')
     with pytest.raises(ModelError, match=r"low and balls/high start 180 mm inside"):

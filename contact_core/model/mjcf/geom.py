@@ -53,6 +53,7 @@ class Geom:
         priority: Whose contact parameters hold: those of the greater one.
         friction: Sliding; torsional and rolling [m].
         mesh: Attributes of its mesh; empty for all others.
+        partners: Names of geoms that it touches whatever the bits say.
         color: (4) red, green, blue, opacity in 0..1.
     """
 
@@ -71,6 +72,7 @@ class Geom:
     friction: tuple[float, float, float]
     mesh: Mapping[str, str]
     color: np.ndarray
+    partners: frozenset[str] = frozenset()
 
     @property
     def seen(self) -> bool:
@@ -80,7 +82,7 @@ class Geom:
     @property
     def touches(self) -> bool:
         """Whether it can touch anything."""
-        return bool(self.contype or self.conaffinity)
+        return bool(self.contype or self.conaffinity or self.partners)
 
     def solid(self) -> coal.CollisionGeometry:
         """Return its shape for contact, in its own frame.

@@ -27,6 +27,7 @@ from contact_core.model.mjcf.rules import (
     excluded,
     followers,
     held_bodies,
+    paired,
     surroundings,
 )
 from contact_core.model.moving_body import ModelKeyframe
@@ -149,6 +150,7 @@ class _Reader:
         if self.free:
             self._check_fixed()
         self._read_children()
+        self.geoms = paired(self.document, self.geoms)
         if self.weigh:
             self._finish_tree()
             self.joints.relax_springs()
@@ -183,7 +185,7 @@ class _Reader:
             keyframes=dict(self._keyframes()),
             geoms=tuple(geom for geom in self.geoms if geom.touches and touches),
             looks=tuple(geom for geom in self.geoms if geom.seen),
-            apart=frozenset({*excluded(self.document, self.bodies, self.geoms), *self._joined()}),
+            apart=self._apart(),
             roots=self.roots,
             gravity=gravity,
         )
@@ -400,6 +402,19 @@ class _Reader:
                     tuple(key for key in ("act", "ctrl", "mpos", "mquat") if key in element.attrib),
                 ),
             )
+
+    def _apart(self) -> frozenset[frozenset[str]]:
+        """Pairs of bodies that do not touch."""
+        apart = frozenset({*excluded(self.document, self.bodies), *self._joined()})
+        owners = {geom.name: geom.body for geom in self.geoms}
+        for geom in self.geoms:
+            for partner in geom.partners:
+                if frozenset((geom.body, owners[partner])) in apart:
+                    raise ModelError(
+                        f"contact pair '{geom.name}' and '{partner}': their bodies are joined or "
+                        "excluded (valid: bodies that may touch)"
+                    )
+        return apart
 
     def _joined(self) -> Iterator[frozenset[str]]:
         """Yield the bodies that a joint connects, unless it connects one to the world."""

@@ -6,7 +6,7 @@ What is simulated differently is added to the notes of the caller.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pinocchio as pin
@@ -163,20 +163,16 @@ def surroundings(document: Document, notes: list[str]) -> tuple[bool, np.ndarray
     return flags.get("contact") != "disable", gravity
 
 
-def excluded(
-    document: Document, bodies: Collection[str], geoms: Sequence[Geom]
-) -> Iterator[frozenset[str]]:
+def excluded(document: Document, bodies: Collection[str]) -> Iterator[frozenset[str]]:
     """Yield the pairs of bodies that the file excludes from contact.
 
     Args:
         document: The file.
         bodies: All bodies.
-        geoms: All geoms.
 
     Raises:
-        ModelError: If there is no such body or geom, or geoms touch by an explicit pair only.
+        ModelError: If there is no such body.
     """
-    named = {geom.name: geom for geom in geoms}
     for element in document.sections("contact"):
         if element.tag == "exclude":
             pair = [element.get(key, "") for key in ("body1", "body2")]
@@ -184,17 +180,27 @@ def excluded(
                 if body not in bodies:
                     raise ModelError(f"exclude: no body '{body}' ({choices(bodies)})")
             yield frozenset(pair)
-        elif element.tag == "pair":
+        elif element.tag != "pair":
+            raise ModelError(f"contact: unknown '{element.tag}' (valid: exclude, pair)")
+
+
+def paired(document: Document, geoms: Sequence[Geom]) -> list[Geom]:
+    """Return geoms with those that they touch by an explicit pair.
+
+    Args:
+        document: The file.
+        geoms: All geoms.
+
+    Raises:
+        ModelError: If there is no such geom.
+    """
+    partners: dict[str, set[str]] = {geom.name: set() for geom in geoms}
+    for element in document.sections("contact"):
+        if element.tag == "pair":
             names = [element.get(key, "") for key in ("geom1", "geom2")]
             for name in names:
-                if name not in named:
-                    raise ModelError(f"contact pair: no geom '{name}' ({choices(named)})")
-            a, b = (named[name] for name in names)
-            # The parameters of a pair that touches anyway belong to another law of contact.
-            if not (a.contype & b.conaffinity or b.contype & a.conaffinity):
-                raise ModelError(
-                    f"contact pair '{a.name}' and '{b.name}': they touch by this pair only "
-                    "(valid: by contype and conaffinity)"
-                )
-        else:
-            raise ModelError(f"contact: unknown '{element.tag}' (valid: exclude, pair)")
+                if name not in partners:
+                    raise ModelError(f"contact pair: no geom '{name}' ({choices(partners)})")
+            for one, other in (names, names[::-1]):
+                partners[one].add(other)
+    return [replace(geom, partners=frozenset(partners[geom.name])) for geom in geoms]

@@ -86,7 +86,7 @@ class PlacedShape:
         shape: The shape.
         placement: Pose of the shape's frame in the frame of the body it is attached to.
         contype: Bits of what it is.
-        conaffinity: Bits of what it touches, see :meth:`may_touch`.
+        conaffinity: Bits of what it touches; two shapes touch if one is what the other touches.
         condim: MuJoCo's number of a contact's directions, see :meth:`friction_with`.
         priority: MuJoCo's, likewise; None where the file is no MJCF.
         stiffness: What its file says of its surface [N/m]; None where it says nothing.
@@ -94,6 +94,8 @@ class PlacedShape:
         friction: Likewise, the coefficient.
         torsional: Its own torsional friction [m].
         rolling: Its own rolling friction [m].
+        source: What it is called in a MJCF, also if it is a part of that.
+        partners: Sources of the same file that it touches whatever the bits say.
     """
 
     name: str
@@ -109,10 +111,8 @@ class PlacedShape:
     friction: float | None = None
     torsional: float = 0.0
     rolling: float = 0.0
-
-    def may_touch(self, other: PlacedShape) -> bool:
-        """Return whether one of two shapes is something that the other one touches."""
-        return bool(self.contype & other.conaffinity or other.contype & self.conaffinity)
+    source: str = ""
+    partners: frozenset[str] = frozenset()
 
     @property
     def own_contact(self) -> tuple[float | None, ...]:
