@@ -163,7 +163,7 @@ class _Reader:
         starts = self.joints.starts
         floating = [str(name) for name in self.tree.names if name not in starts][1:]
         ranges = {name: self._range(name) for name in starts}
-        following = dict(followers(self.document, starts))
+        following = dict(followers(self.document, starts, self.repair, self.notes))
         bounds = tendon_limits(self.document, following, self.repair, self.notes)
         actuators, limits = read_actuators(
             self.document, ranges, floating, self.joints.limits, following,

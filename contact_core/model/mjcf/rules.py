@@ -27,13 +27,15 @@ _OF_BODIES = ("connect", WELD)
 
 
 def followers(
-    document: Document, starts: Mapping[str, float]
+    document: Document, starts: Mapping[str, float], repair: bool, notes: list[str]
 ) -> Iterator[tuple[str, tuple[str, float, float]]]:
     """Yield the joints that a linear equality makes follow another one, also one of a tendon.
 
     Args:
         document: The file.
         starts: Joint -> coordinate from which equalities count.
+        repair: Whether equalities of tendons that are not this are left out.
+        notes: Gets what is.
 
     Yields:
         The joint; the one it follows, its coordinate per that one's, and its offset.
@@ -49,6 +51,9 @@ def followers(
         name, master = attributes.get("joint1", ""), attributes.get("joint2", "")
         where = f"equality {element.tag} '{attributes.get('name', name)}'"
         coupled = _coupled(document, attributes) if element.tag == "tendon" else {}
+        if element.tag == "tendon" and repair and not coupled:
+            notes.append(f"{where}: left out")
+            continue
         if coupled:
             master, name = coupled
         elif element.tag != "joint" or not master:
