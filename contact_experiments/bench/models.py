@@ -22,6 +22,7 @@ from contact_experiments.models.packages import (
 from contact_stack.precompile import compile_once
 
 Outcomes = Mapping[Path, Outcome]
+_ELEMENTS = re.compile(r"(\S+/\S+(, \S+/\S+)*): (.*)")
 SHOWN = 3
 """Files of one kind that are named."""
 
@@ -36,8 +37,8 @@ with `repair=True`. Warnings count once per file and kind.
 
 """
 COLUMNS = (
-    "package", "the reference loads", "we load", "more with `repair=True`", "warned", "refused",
-    "silent differences",
+    "package", "files", "the reference loads", "we load", "more with `repair=True`", "together",
+    "warned", "refused", "silent differences",
 )  # fmt: skip
 PARTS = ("what", "files", "for instance")
 
@@ -123,9 +124,9 @@ def _row(name: str, outcomes: Sequence[Outcome]) -> str:
     fates = Counter(outcome.fate for outcome in outcomes)
     known = [outcome for outcome in outcomes if outcome.fate is not Fate.NO_MODEL]
     loaded, more = fates[Fate.LOADED], fates[Fate.REPAIRED]
-    share = f" ({100.0 * loaded / len(known):.1f} %)" if known else ""
+    share = f"{100.0 * (loaded + more) / len(known):.1f} %" if known else ""
     cells = (
-        name, f"{len(known)} of {len(outcomes)}", f"{loaded}{share}", more,
+        name, len(outcomes), len(known), loaded, more, share,
         sum(bool(outcome.warnings) for outcome in known), fates[Fate.REFUSED],
         sum(bool(outcome.silent) for outcome in known),
     )  # fmt: skip
@@ -151,8 +152,10 @@ def _kinds(outcomes: Outcomes) -> Iterator[str]:
 
 
 def _clauses(said: Iterable[str]) -> Iterator[str]:
-    for text in said:
-        yield from text.split("; ")
+    """Yield what warnings say, element by element."""
+    for clause in (clause for text in said for clause in text.split("; ")):
+        found = _ELEMENTS.fullmatch(kind(clause))
+        yield from (f"{n}: {found[3]}" for n in found[1].split(", ")) if found else (clause,)
 
 
 def kind(text: str) -> str:

@@ -100,13 +100,13 @@ def check(path: Path) -> Outcome:
             return Outcome(Fate.NO_MODEL, " ".join(str(error).split()))
         reason, fate = "", Fate.LOADED
         try:
-            engine, said = _build(path, reference.free)
-        except (ModelError, ConfigError) as error:
-            reason, fate = str(error), Fate.REPAIRED
             try:
+                engine, said = _build(path, reference.free)
+            except (ModelError, ConfigError) as error:
+                reason, fate = str(error), Fate.REPAIRED
                 engine, said = _build(path, reference.free, repair=True)
-            except (ModelError, ConfigError) as again:
-                return Outcome(Fate.REFUSED, str(again))
+        except (ModelError, ConfigError) as error:
+            return Outcome(Fate.REFUSED, str(error))
         except Exception as error:  # a fault of ours, and a row of the table
             return Outcome(Fate.REFUSED, f"{type(error).__name__}: {error}")
         with warnings.catch_warnings():

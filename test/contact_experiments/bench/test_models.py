@@ -15,7 +15,9 @@ BOX = """<robot name="r"><link name="a"><inertial><mass value="1"/><inertia ixx=
 
 def test_tables_count_fates_and_kinds():
     outcomes = {
-        Path("a.urdf"): Outcome(Fate.LOADED, warnings=("it: x/y (line 3): not read",)),
+        Path("a.urdf"): Outcome(
+            Fate.LOADED, warnings=("/it: x/y (line 3), x/@z (line 4): not read",)
+        ),
         Path("b.urdf"): Outcome(Fate.LOADED, differences={"effort": "1"}, silent=("effort",)),
         Path("c.urdf"): Outcome(Fate.REPAIRED, "body 'b' has mass 3 kg"),
         Path("d.urdf"): Outcome(Fate.REFUSED, "link 'l' is a cone (valid: box)"),
@@ -23,13 +25,14 @@ def test_tables_count_fates_and_kinds():
         Path("f.urdf"): Outcome(Fate.NO_MODEL, "wrong"),
     }
     lines = list(tables({"robots 1.0": outcomes}))
-    assert lines[2] == "| robots 1.0 | 5 of 6 | 2 (40.0 %) | 1 | 1 | 2 | 1 |"
+    assert lines[2] == "| robots 1.0 | 6 | 5 | 2 | 1 | 60.0 % | 1 | 2 | 1 |"
     rows = [line for line in lines if ": " in line]
     assert rows == [
         "| silent difference: effort | 1 | `b.urdf` |",
         "| refused: link '…' is a cone | 2 | `d.urdf`, `e.urdf` |",
         "| loaded with repair=True: body '…' has mass n kg | 1 | `c.urdf` |",
-        "| warned: it: x/y: not read | 1 | `a.urdf` |",
+        "| warned: x/y: not read | 1 | `a.urdf` |",
+        "| warned: x/@z: not read | 1 | `a.urdf` |",
     ]
 
 
@@ -55,9 +58,9 @@ def test_the_command_goes_on_where_it_was(tmp_path, capsys, monkeypatch):
     add_arguments(parser)
     options = ["--packages", str(tmp_path / "robots"), "--workers", "1", "--out", str(tmp_path)]
     assert main(parser.parse_args([*options, "--write", str(tmp_path / "it.md")])) == 0
-    assert "| robots | 2 of 2 | 1 (50.0 %) | 1 | 1 | 0 | 0 |" in (tmp_path / "it.md").read_text()
+    assert "| robots | 2 | 2 | 1 | 1 | 100.0 % | 1 | 0 | 0 |" in (tmp_path / "it.md").read_text()
     kept = list(tmp_path.rglob("*.pkl"))
     assert len(kept) == 2
     assert main(parser.parse_args(options)) == 0
-    assert re.search(r"^\| all \| 2 of 2", capsys.readouterr().out, re.MULTILINE)
+    assert re.search(r"^\| all \| 2 \| 2", capsys.readouterr().out, re.MULTILINE)
     assert kept == list(tmp_path.rglob("*.pkl"))
