@@ -32,8 +32,12 @@ What `contact-stack bench models` finds: every URDF, SDF and MJCF of public pack
 by the reference of its format (Pinocchio, Drake's parser, MuJoCo), which has to load it. At seeded
 random states mass matrices, poses and forces of actuators are compared; then limits, damping,
 friction, springs and rotors of the joints, how many shapes can touch, and the friction of MuJoCo's
-contacts. A difference is silent unless a warning says why it is there. What is refused is tried
-with `repair=True`. Warnings count once per file and kind.
+contacts. A hundred steps have to be possible. A difference is silent unless a warning says why it
+is there. What is refused is tried with `repair=True`. A URDF that has a mass and no joint that
+moves is an object: it floats. Warnings count once per file and kind.
+
+    pip install --no-deps --target models/robosuite robosuite     # and so on, one folder each
+    contact-stack bench models --packages models/* --write docs/models.md
 
 """
 COLUMNS = (
@@ -168,7 +172,7 @@ def kind(text: str) -> str:
     text = re.sub(r" ?\(line [^)]*\)| ?\(line \d.*? more\)", "", text)
     text = re.sub(r"'[^']*'", "'…'", text)
     text = re.sub(r"\(valid: [^)]*\)?", "", text)
-    text = re.sub(r"\[[^]]*\]|-?\b\d[\d.]*(e[-+]?\d+)?\b", "n", text)
+    text = re.sub(r"\[[^]]*\]|(?<!\^)(?<!> )-?\b\d[\d.]*(e[-+]?\d+)?\b", "n", text)
     text = re.sub(r"(('…'|n)( \([^)]*\))?(, | and )?){2,}", "'…', ", text)
     text = re.sub(r"([^,:]+)(,\1)+", r"\1", text)
     return " ".join(text.replace("|", "/").split()).rstrip(",: ")
