@@ -50,6 +50,11 @@ BENCHMARKS = Group(
             "contact_experiments.bench.looks",
             "moving objects on the graph: how old what is acted on is, at every look",
         ),
+        "models": Command(
+            "contact_experiments.bench.models",
+            "public models read by us and by the references of their formats",
+            EXPERIMENTS,
+        ),
         "push": Command(
             "contact_experiments.bench.push",
             "push anything in closed loop: how often it gets there, how fast, how hard",

@@ -1,4 +1,4 @@
-"""Models from URDF files: Pinocchio reads them, CasADi gets their kinematics.
+"""Models from URDF or SDF files: Pinocchio reads them, CasADi gets their kinematics.
 
 Pinocchio's wheel has no CasADi interface; joints of one degree of freedom need a rotation and a
 translation each.
@@ -7,6 +7,8 @@ translation each.
 from __future__ import annotations
 
 import dataclasses
+import warnings
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -14,7 +16,10 @@ import casadi
 import numpy as np
 import pinocchio as pin
 
-from contact_core.base.errors import choices
+from contact_core.base.errors import ModelError, ModelWarning, choices
+from contact_core.model.elements import parse
+from contact_core.model.extensions import ARMATURE
+from contact_core.model.model_file import self_contained
 from robust_planner.contact_model import (
     Body,
     BodyPoint,
@@ -44,7 +49,7 @@ def load_urdf(
     along x and z (in 3-D x, y and z) where the height of the ground or the start is uncertain.
 
     Args:
-        path: The URDF file; position, velocity and effort limits of a thousand and more are none.
+        path: The file; position, velocity and effort limits of a thousand and more are none.
         contacts: Name of a point that may touch something -> its link, where it is in the link's
             frame (3) [m], and the radius of the ball that it is the centre of if it is one [m].
         actuated: Names of the joints that have a motor.
@@ -56,11 +61,12 @@ def load_urdf(
 
     Raises:
         PlanningProblemError: If the file cannot be read, a joint has more than one degree of
-            freedom, or there is no such link or joint.
+            freedom or follows another one, or there is no such link or joint. What the file has and
+            no plan knows is a ModelWarning.
     """
     try:
-        urdf = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
+        urdf = self_contained(path.read_text(), str(path), path.absolute().parent)
+    except (OSError, UnicodeDecodeError, ModelError) as error:
         raise PlanningProblemError(f"cannot read the model {path}: {error}") from error
     return parse_urdf(urdf, str(path), contacts, actuated, dimension, obstacles)
 
@@ -93,6 +99,7 @@ def parse_urdf(
         model = pin.buildModelFromXML(urdf)
     except (RuntimeError, ValueError) as error:
         raise PlanningProblemError(f"cannot read the model {where}: {error}") from error
+    _check_joints(parse(urdf, where), where)
     names = tuple(model.names)[1:]
     if any(joint.nq != 1 for joint in list(model.joints)[1:]):
         wrong = [n for n, j in zip(names, list(model.joints)[1:], strict=True) if j.nq != 1]
@@ -127,6 +134,21 @@ def parse_urdf(
     )
     points = {name: (*point, 0.0)[:3] for name, point in contacts.items()}
     return dataclasses.replace(built, source=Source(urdf, points))
+
+
+def _check_joints(robot: ElementTree.Element, where: str) -> None:
+    """Refuse joints that follow others; name losses, springs and rotors, which no plan knows."""
+    named = []
+    for joint in robot.findall("joint"):
+        name, dynamics = joint.get("name", ""), joint.find("dynamics")
+        if joint.find("mimic") is not None:
+            raise PlanningProblemError(f"joint '{name}' of {where} follows another (valid: none)")
+        said = {} if dynamics is None else dict(dynamics.attrib)
+        said[ARMATURE] = joint.get(ARMATURE, "0")
+        said.pop("spring_reference", None)
+        named += [f"{key} of joint '{name}'" for key, text in said.items() if float(text) != 0.0]
+    if named:
+        warnings.warn(f"{where}: {', '.join(named)} not read", ModelWarning, stacklevel=4)
 
 
 def _limits(values: np.ndarray) -> tuple[float, ...]:

@@ -17,6 +17,7 @@ import pinocchio as pin
 from contact_core.base.errors import ModelError, ModelWarning, choices
 from contact_core.model.elements import parse
 from contact_core.model.extensions import ARMATURE, SPRING
+from contact_core.model.mesh_file import read_solids, shared_inertia
 from contact_core.model.mjcf.model import MjcfModel, read_mjcf
 from contact_core.model.model_file import MJCF
 from contact_core.model.moving_body import Articulation, JointLaw, Mimic, MovingBody
@@ -47,9 +48,9 @@ def read_articulation(
     Args:
         text: Its text.
         free: Whether its root link floats.
-        repair: Whether to replace inertias that no body has by the mean of their principal
-            moments, and to hold joints that move no mass where their coordinate is zero; a
-            warning names them.
+        repair: Whether to replace inertias that no body has by those of what collides, or the mean
+            of their principal moments where nothing does, to hold joints that move no mass
+            where their coordinate is zero, and see :func:`read_mjcf`; a warning names them.
         kinematic: Whether no force moves the root link that floats.
 
     Returns:
@@ -61,7 +62,7 @@ def read_articulation(
     """
     root = parse(text, "the URDF")
     if root.tag == MJCF:
-        mjcf = read_mjcf(text, free)
+        mjcf = read_mjcf(text, free, repair=repair)
         direct = {name: Mimic(*values) for name, values in mjcf.followers.items()}
         mimics = _ends_of_chains(direct, set(mjcf.starts))
         articulation = _from_tree(mjcf.tree, mimics, {}, free and kinematic, repair)
@@ -79,7 +80,8 @@ def read_articulation(
     model = read_tree(text, *base)
     elements = {joint.get("name", ""): joint for joint in root.findall("joint")}
     _check_axes(elements)
-    return _from_tree(model, _mimics(elements, model), elements, free and kinematic, repair)
+    mimics = _mimics(elements, model)
+    return _from_tree(model, mimics, elements, free and kinematic, repair, text)
 
 
 def _check_axes(elements: Mapping[str, ElementTree.Element]) -> None:
@@ -107,12 +109,13 @@ def _from_tree(
     elements: Mapping[str, ElementTree.Element],
     kinematic: bool,
     repair: bool,
+    urdf: str = "",
 ) -> Articulation:
     """Turn a model into bodies; elements of a URDF say what planar joints turn about."""
     if kinematic:
         model.armature[:6] = UNMOVED
     if repair:
-        model = _repaired(model, mimics)
+        model = _repaired(model, mimics, urdf)
         mimics = {name: law for name, law in mimics.items() if model.existJointName(law.master)}
     bodies: list[MovingBody] = []
     last = {0: -1}
@@ -276,16 +279,24 @@ def _link(model: pin.Model, joint: int) -> str:
     return next(links, str(model.names[joint]))
 
 
-def _repaired(model: pin.Model, mimics: Mapping[str, Mimic]) -> pin.Model:
+def _repaired(model: pin.Model, mimics: Mapping[str, Mimic], urdf: str) -> pin.Model:
     """Return a model without impossible inertias and without joints that move no mass."""
     changes = []
+    idle = [joint for joint in _idle_joints(model, mimics) if model.joints[joint].nv > 1]
     for joint in range(1, model.njoints):
         inertia = model.inertias[joint]
-        wrong = _wrong_inertia(model, joint)
-        if wrong and inertia.mass >= 0.0 and np.trace(inertia.inertia) > 0.0:
-            mean = np.trace(inertia.inertia) / 3.0
-            model.inertias[joint] = pin.Inertia(inertia.mass, inertia.lever, mean * np.eye(3))
-            changes.append(f"{wrong}: taken as {mean:.3g} each")
+        wrong = _wrong_inertia(model, joint) or (joint in idle and _with_moments(model, joint))
+        mean = np.trace(inertia.inertia) / 3.0
+        if wrong and inertia.mass >= 0.0:
+            moments = _inertia_of_shapes(model, joint, urdf) if urdf else None
+            if moments is None:
+                if not mean > 0.0:
+                    continue
+                moments, instead = mean * np.eye(3), f"{mean:.3g} each"
+            else:
+                instead = f"those of its shapes, {_shown(np.linalg.eigvalsh(moments))}"
+            model.inertias[joint] = pin.Inertia(inertia.mass, inertia.lever, moments)
+            changes.append(f"{wrong}: taken as {instead}")
     held = {str(model.names[joint]) for joint in _idle_joints(model, mimics)}
     held |= {name for name, mimic in mimics.items() if mimic.master in held}
     # The root of a free instance is no joint to hold.
@@ -295,6 +306,33 @@ def _repaired(model: pin.Model, mimics: Mapping[str, Mimic]) -> pin.Model:
         warnings.warn("; ".join(changes), ModelWarning, stacklevel=3)
     locked = [model.getJointId(name) for name in sorted(held)]
     return lock_joints(model, locked, pin.neutral(model)) if locked else model
+
+
+def _inertia_of_shapes(model: pin.Model, joint: int, urdf: str) -> np.ndarray | None:
+    """Inertia (3, 3) that a body would have if its mass filled what collides of it."""
+    try:
+        solids = read_solids(model, urdf, pin.GeometryType.COLLISION)
+    except (ValueError, RuntimeError):
+        return None
+    own = (solid for solid in solids if solid.parentJoint == joint)
+    return shared_inertia(own, float(model.inertias[joint].mass))
+
+
+def _moments(model: pin.Model, joint: int) -> np.ndarray:
+    """Principal inertias (3) of a body [kg m^2]; no numbers if it has others that are none."""
+    inertia = model.inertias[joint]
+    finite = np.isfinite(inertia.inertia).all() and np.isfinite(inertia.lever).all()
+    return np.linalg.eigvalsh(inertia.inertia) if finite else np.full(3, np.nan)
+
+
+def _with_moments(model: pin.Model, joint: int) -> str:
+    """A body with its principal inertias."""
+    shown = _shown(_moments(model, joint))
+    return f"body '{_link(model, joint)}' has principal inertias {shown} kg m^2"
+
+
+def _shown(values: np.ndarray) -> str:
+    return f"[{' '.join(f'{value:.3g}' for value in values)}]"
 
 
 def _check_inertia(model: pin.Model, joint: int) -> None:
@@ -309,9 +347,8 @@ def _wrong_inertia(model: pin.Model, joint: int) -> str:
     inertia, where = model.inertias[joint], f"body '{_link(model, joint)}'"
     if not 0.0 <= inertia.mass < np.inf:
         return f"{where} has mass {inertia.mass:g} kg; it moves, so it needs > 0"
-    finite = np.isfinite(inertia.inertia).all() and np.isfinite(inertia.lever).all()
-    least, middle, most = np.linalg.eigvalsh(inertia.inertia) if finite else np.full(3, np.nan)
-    moments = f"{where} has principal inertias [{least:.3g} {middle:.3g} {most:.3g}] kg m^2"
+    least, middle, most = _moments(model, joint)
+    moments = _with_moments(model, joint)
     rounding = TINY * inertia.mass  # of lengths of a metre
     if not least >= -ROUNDING * most - rounding:
         return f"{moments}; all must be > 0"
@@ -329,10 +366,8 @@ def _check_mass_matrix(model: pin.Model, mimics: Mapping[str, Mimic]) -> None:
             raise ModelError(
                 f"{where} has mass 0 kg and carries none; joint '{name}' moves it, so it needs > 0"
             )
-        moments = np.array2string(np.linalg.eigvalsh(inertia.inertia), precision=3)
         raise ModelError(
-            f"{where} has principal inertias {moments} kg m^2; joint '{name}' turns it, so they "
-            "must be > 0"
+            f"{_with_moments(model, joint)}; joint '{name}' turns it, so they must be > 0"
         )
 
 

@@ -10,7 +10,7 @@ elements within it, each with a mark:
 - ``!``: without it the motion would be another one, so the file is refused.
 
 What the table does not list is a warning, too. What it lists at ONCE may not be there twice, as a
-reader would take the first.
+reader would take the first, unless both say the same.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ class LocatedElement(ElementTree.Element):
 def parse(text: str, where: str) -> ElementTree.Element:
     """Parse XML; prefixes of extensions such as ``drake:`` are part of the names.
 
+    Blank lines above it, which the parsers of others accept, are passed over.
+
     Args:
         text: The text.
         where: What it is, for the error.
@@ -57,10 +59,12 @@ def parse(text: str, where: str) -> ElementTree.Element:
         ModelError: If it is not well-formed.
     """
     parser = expat.ParserCreate()
+    begun = text.lstrip()
+    above = text.count("\n", 0, len(text) - len(begun))
 
     def located(tag: str, attributes: dict[str, str]) -> LocatedElement:
         element = LocatedElement(tag, attributes)
-        element.line, element.source = parser.CurrentLineNumber, where
+        element.line, element.source = above + parser.CurrentLineNumber, where
         return element
 
     builder = ElementTree.TreeBuilder(element_factory=located)
@@ -69,7 +73,7 @@ def parse(text: str, where: str) -> ElementTree.Element:
     parser.EndElementHandler = builder.end
     parser.CharacterDataHandler = builder.data
     try:
-        parser.Parse(text, True)
+        parser.Parse(begun, True)
     except expat.ExpatError as error:
         raise ModelError(f"{where} is not valid XML: {error}") from error
     return builder.close()
@@ -87,6 +91,11 @@ def place(element: ElementTree.Element, where: str) -> str:
     return f"line {element.line}" + (
         f" of {element.source}" if element.source not in ("", where) else ""
     )
+
+
+def named(element: ElementTree.Element, tag: str) -> Iterator[ElementTree.Element]:
+    """Yield the children of a name; unlike ``findall`` for names with a prefix."""
+    return (child for child in element if child.tag == tag)
 
 
 def check_elements(
@@ -142,13 +151,21 @@ def _left_out(
     once = set(table.get(ONCE, "").split())
     for child in element:
         mark = _mark(child.tag, known)
-        if mark == "" and child.tag in once and child is not element.find(child.tag):
+        if mark == "" and child.tag in once and _differs(child, element.find(child.tag)):
             yield f"{element.tag}/{child.tag}", _AGAIN, child
         elif mark == "":
             inner = f"{element.tag}/{child.tag}"
             yield from _left_out(child, inner if inner in table else child.tag, table)
         elif mark != "." and _has_content(child, mark):
             yield f"{element.tag}/{child.tag}", mark, child
+
+
+def _differs(element: ElementTree.Element, first: ElementTree.Element | None) -> bool:
+    """Whether an element says something else than the first one of its kind."""
+    if first is None or element is first:
+        return False
+    one, other = (ElementTree.tostring(e, encoding="unicode").split() for e in (first, element))
+    return one != other
 
 
 def _has_content(element: ElementTree.Element, mark: str) -> bool:

@@ -4,32 +4,92 @@ from __future__ import annotations
 
 import warnings
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
+
+import numpy as np
+import pinocchio as pin
 
 from contact_core.base.errors import ModelError, ModelWarning, choices
-from contact_core.model.elements import is_zero, place
+from contact_core.model.elements import is_zero, named, place
+from contact_core.model.file_surface import read_surfaces
 from contact_core.model.urdf import malformed
-from contact_core.multibody.collision.collision_element import CAPSULE_VERSION
+from contact_core.multibody.collision.collision_element import CAPSULE_VERSION, HALF_SPACE
 
 ARMATURE = "armature"  # attribute of a URDF's joint that keeps its reflected inertia
 # Attributes of a URDF's dynamics that are those of a joint's spring.
 SPRING = ("spring_stiffness", "spring_reference")
 ROTOR, GEAR = "drake:rotor_inertia", "drake:gear_ratio"
 _MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+_THICK = 2.0  # of the box that is drawn for a plane [m]
+_WIDE = 100.0
 _STRUCTURE = {"link", "joint"}
 _DRIVEN = {"revolute", "continuous", "prismatic"}
 _QUATERNION_VERSIONS = ("1.1", CAPSULE_VERSION)
 
 
-def named(element: ElementTree.Element, tag: str) -> Iterator[ElementTree.Element]:
-    """Yield the children of a name; unlike ``findall`` for names with a prefix."""
-    return (child for child in element if child.tag == tag)
+def add_half_space(geometry: ElementTree.Element, normal: str) -> pin.SE3:
+    """Add a half space, which does not exist in URDF, so that it is noted at a box.
+
+    Args:
+        geometry: The geometry of a collision, changed.
+        normal: Text of its outward normal.
+
+    Returns:
+        Pose of the box in the frame of the half space.
+
+    Raises:
+        ValueError: If the normal has no direction.
+    """
+    direction = np.array(normal.split(), dtype=float)
+    if not (len(direction) == 3 and np.linalg.norm(direction) > 0.0):
+        raise ValueError(f"normal '{normal}'")
+    box = {"size": f"{_WIDE} {_WIDE} {_THICK}", HALF_SPACE: "true"}
+    ElementTree.SubElement(geometry, "box", box)
+    turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), direction).matrix()
+    return pin.SE3(turn, -0.5 * _THICK * turn[:, 2])
+
+
+def set_origin(element: ElementTree.Element, pose: pin.SE3) -> None:
+    """Add the origin of an element of a URDF."""
+    xyz, rpy = as_text(pose.translation), as_text(pin.rpy.matrixToRpy(pose.rotation))
+    ElementTree.SubElement(element, "origin", xyz=xyz, rpy=rpy)
+
+
+def as_text(vector: np.ndarray) -> str:
+    """Return numbers as an attribute, with all their digits."""
+    return " ".join(repr(float(value)) for value in vector)
+
+
+def _read_planes(robot: ElementTree.Element, where: str) -> bool:
+    """Turn the planes of Bullet's URDFs into half spaces."""
+    found = False
+    for collision in robot.iter("collision"):
+        for geometry in collision.findall("geometry"):
+            for plane in geometry.findall("plane"):
+                origin = collision.find("origin")
+                place_of = {} if origin is None else origin.attrib
+                xyz, rpy = (
+                    np.array(place_of.get(key, "0 0 0").split(), dtype=float)
+                    for key in ("xyz", "rpy")
+                )
+                try:
+                    pose = add_half_space(geometry, plane.get("normal", "0 0 1"))
+                except ValueError as error:
+                    raise ModelError(
+                        f"{where}: plane ({place(plane, where)}) has no direction: {error}"
+                    ) from error
+                geometry.remove(plane)
+                if origin is not None:
+                    collision.remove(origin)
+                set_origin(collision, pin.SE3(pin.rpy.rpyToMatrix(rpy), xyz) * pose)
+                found = True
+    return found
 
 
 def read_extensions(robot: ElementTree.Element, where: str) -> bool:
     """Make a URDF one that Pinocchio's parser reads as it is meant; say what it would pass over.
 
-    Rotor inertias and capsules of Drake's extensions are read, what else has a prefix is dropped.
+    Rotor inertias, capsules and surfaces of Drake's extensions are read, the friction of Gazebo's,
+    and Bullet's planes; what else has a prefix is dropped.
 
     Args:
         robot: Its root element.
@@ -40,7 +100,7 @@ def read_extensions(robot: ElementTree.Element, where: str) -> bool:
 
     Raises:
         ModelError: If an extension adds links or joints, a rotor is that of no joint or its inertia
-            no number, or the file's version is older than what it has.
+            no number, a surface has none, or the file's version is older than what it has.
     """
     for joint in robot.findall("joint"):
         joint.attrib.pop(ARMATURE, None)  # It is ours.
@@ -50,11 +110,14 @@ def read_extensions(robot: ElementTree.Element, where: str) -> bool:
     _name_zero_limits(robot, where)
     completed = _complete_inertials(robot, where)
     rotors = _read_rotors(robot, where)
+    surfaces = read_surfaces(robot, where)
+    planes = _read_planes(robot, where)
     capsules = list(robot.iter("drake:capsule"))
     for capsule in capsules:
         capsule.tag = "capsule"
         robot.set("version", CAPSULE_VERSION)
-    return _drop_foreign(robot, where) or rotors or completed or bool(capsules)
+    foreign = _drop_foreign(robot, where)
+    return foreign or rotors or surfaces or planes or completed or bool(capsules)
 
 
 def reflected_inertia(inertia: str, ratio: str) -> float:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import coal
 import numpy as np
 import pinocchio as pin
 
-from contact_core.multibody.collision.shapes import triangles_from_coal, triangles_to_coal
+from contact_core.multibody.collision.shapes import (
+    hull_to_coal,
+    triangles_from_coal,
+    triangles_to_coal,
+)
 
 _UNIT = re.compile(rb"<unit\b[^>]*?\bmeter\s*=\s*[\"']([^\"']+)[\"']")
+_CLOSED = 1e-6  # areas that should cancel out are rounded numbers
 _HEAD = 1 << 16  # bytes in which a DAE says its unit
 _TURNED = (".dae", ".gltf", ".glb")
 # A glTF has y up; what is forward there, z, becomes -y.
@@ -66,3 +72,36 @@ def read_solids(model: pin.Model, urdf: str, kind: pin.GeometryType) -> list[pin
         if solid.meshPath.lower().endswith(_TURNED):
             solid.geometry = load_mesh(solid.meshPath, solid.meshScale)
     return solids
+
+
+def shared_inertia(solids: Iterable[pin.GeometryObject], mass: float) -> np.ndarray | None:
+    """Return the rotational inertia (3, 3) of solids that share a mass evenly [kg m^2].
+
+    It is about their common centre, along the axes of the joint that carries them. A mesh that is
+    not closed counts as its convex hull. None if there are none, or one has no volume.
+
+    Args:
+        solids: They.
+        mass: Of all together [kg].
+    """
+    total = pin.Inertia.Zero()
+    try:
+        for solid in solids:
+            geometry = solid.geometry
+            if isinstance(geometry, coal.BVHModelBase) and not _is_closed(geometry):
+                geometry = hull_to_coal(geometry.vertices())
+            moments = geometry.computeMomentofInertiaRelatedToCOM()
+            own = pin.Inertia(geometry.computeVolume(), geometry.computeCOM(), moments)
+            total += solid.placement.act(own)
+    except (ValueError, RuntimeError):
+        return None
+    return np.array(total.inertia) * (mass / total.mass) if total.mass > 0.0 else None
+
+
+def _is_closed(mesh: coal.BVHModelBase) -> bool:
+    """Whether the areas of a mesh cancel out, as vectors, and point outwards."""
+    points, corners = triangles_from_coal(mesh)
+    a, b, c = points[corners].transpose(1, 0, 2)
+    areas = np.cross(b - a, c - a)
+    total = np.linalg.norm(areas, axis=1).sum()
+    return bool(np.linalg.norm(areas.sum(axis=0)) < _CLOSED * total) and mesh.computeVolume() > 0.0

@@ -16,6 +16,7 @@ from pathlib import Path
 from contact_core.base.errors import ModelError
 from contact_core.model.elements import check_elements, parse, place
 from contact_core.model.extensions import read_extensions
+from contact_core.model.mjcf.attach import attach_models
 from contact_core.model.sdf import SDF, has_old_axes, sdf_to_urdf
 from contact_core.model.vocabulary import REASONS, TABLES
 
@@ -50,7 +51,7 @@ def self_contained(text: str, where: str, folder: Path, roots: Sequence[Path] = 
     robot = parse(text, where)
     _check_expanded(robot, where)
     if robot.tag in (MJCF, _INCLUDED):
-        return _one_mjcf(robot, where, folder, roots)
+        return ElementTree.tostring(_one_mjcf(robot, where, folder, roots), encoding="unicode")
     if robot.tag == SDF:
         _include_models(robot, where, folder, roots, ())
     check_elements(robot, where, TABLES.get(robot.tag, {}), REASONS)
@@ -67,7 +68,7 @@ def self_contained(text: str, where: str, folder: Path, roots: Sequence[Path] = 
         if found is not None and str(found) != name:
             mesh.set("filename", str(found))
             changed = True
-    return ElementTree.tostring(robot, encoding="unicode") if changed else text
+    return ElementTree.tostring(robot, encoding="unicode") if changed else text.lstrip()
 
 
 def find_mesh(name: str, folder: Path, roots: Sequence[Path] = ()) -> Path | None:
@@ -111,12 +112,28 @@ def package_folders(package: str, folder: Path, roots: Sequence[Path]) -> list[P
     return places
 
 
-def _one_mjcf(root: ElementTree.Element, where: str, folder: Path, roots: Sequence[Path]) -> str:
-    """Return a MJCF with what it includes, and with absolute paths to its meshes."""
+def _one_mjcf(
+    root: ElementTree.Element,
+    where: str,
+    folder: Path,
+    roots: Sequence[Path],
+    within: tuple[Path, ...] = (),
+) -> ElementTree.Element:
+    """Return a MJCF with what it includes and attaches, and with absolute paths to its meshes."""
     if root.tag == _INCLUDED:
         raise ModelError(f"{where} is a part of a MJCF (valid: the file that includes it)")
     _include(root, where, [*roots, folder], ())
     check_elements(root, where, TABLES[MJCF], REASONS)
+
+    def load(name: str) -> ElementTree.Element:
+        path = next((p.resolve() for p in _found(name, folder, roots) if p.is_file()), None)
+        if path is None or path in within:
+            reason = "cannot find" if path is None else "it attaches itself:"
+            raise ModelError(f"{where}: {reason} the attached file '{name}'")
+        part = parse(path.read_text(), str(path))
+        _check_expanded(part, str(path))
+        return _one_mjcf(part, str(path), path.parent, roots, (*within, path))
+
     settings = {k: v for e in root.findall("compiler") for k, v in e.attrib.items()}
     below = settings.get("meshdir", settings.get("assetdir", ""))
     for mesh in root.findall("asset/mesh"):
@@ -130,7 +147,8 @@ def _one_mjcf(root: ElementTree.Element, where: str, folder: Path, roots: Sequen
     for element in root.findall("compiler"):
         for key in ("meshdir", "assetdir", "strippath"):
             element.attrib.pop(key, None)
-    return ElementTree.tostring(root, encoding="unicode")
+    attach_models(root, where, load)
+    return root
 
 
 def _include(

@@ -15,15 +15,19 @@ import numpy as np
 import pinocchio as pin
 
 from contact_core.base.errors import ModelError, ModelWarning, choices
+from contact_core.model.elements import named
 from contact_core.model.extensions import (
     ARMATURE,
     GEAR,
     ROTOR,
     SPRING,
-    named,
+    add_half_space,
+    as_text,
     reflected_inertia,
+    set_origin,
 )
-from contact_core.multibody.collision.collision_element import CAPSULE_VERSION, HALF_SPACE
+from contact_core.model.file_surface import set_surface, surface_of_sdf
+from contact_core.multibody.collision.collision_element import CAPSULE_VERSION
 
 SDF = "sdf"  # its root element
 WORLD = "world"
@@ -41,8 +45,6 @@ _FRAMES = ("link", "joint", "frame", "model")  # elements with a frame of their 
 _AXES_IN_JOINTS = (1, 5)  # the version from which axes are not in the model's frame
 _ENDLESS = 1e16  # SDF's way to say that there is no limit
 _NONE = 1e305  # ours, in a URDF
-_THICK = 2.0  # of the box that is drawn for a plane [m]
-_WIDE = 100.0
 
 
 def sdf_to_urdf(root: ElementTree.Element) -> ElementTree.Element:
@@ -69,7 +71,7 @@ def sdf_to_urdf(root: ElementTree.Element) -> ElementTree.Element:
         reader = _Reader(place, models, has_old_axes(root))
         gravity = place.findtext("gravity")
         if gravity:
-            reader.robot.set(GRAVITY, _numbers(np.array(gravity.split(), dtype=float)))
+            reader.robot.set(GRAVITY, as_text(np.array(gravity.split(), dtype=float)))
         reader.read()
     except ValueError as error:
         raise ModelError(f"the SDF has a number that is none: {error}") from error
@@ -295,7 +297,7 @@ class _Reader:
                 f"link '{self._name(name)}': inertial auto or in a fluid (valid: mass and inertia)"
             )
         inertial = ElementTree.SubElement(link, "inertial")
-        _origin(inertial, self._relative(source, name))
+        set_origin(inertial, self._relative(source, name))
         ElementTree.SubElement(inertial, "mass", value=source.findtext("mass", "1").strip())
         values = {
             key: source.findtext(f"inertia/{key}", default).strip()
@@ -316,6 +318,7 @@ class _Reader:
         (shape,) = shapes
         pose = self._relative(source, body)
         collision = ElementTree.SubElement(link, "collision", name=name)
+        set_surface([collision], surface_of_sdf(source), where)
         geometry = ElementTree.SubElement(collision, "geometry")
         match shape.tag:
             case "box":
@@ -328,18 +331,12 @@ class _Reader:
                 scale = shape.findtext("scale", "1 1 1").strip()
                 ElementTree.SubElement(geometry, "mesh", filename=_text(shape, "uri"), scale=scale)
             case "plane":
-                # A half space does not exist in URDF, so that it is noted at a box.
-                normal = np.array(shape.findtext("normal", "0 0 1").split(), dtype=float)
-                turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), normal)
-                pose = pose * pin.SE3(turn.matrix(), np.zeros(3))
-                pose = pose * pin.SE3(np.eye(3), np.array([0.0, 0.0, -0.5 * _THICK]))
-                box = {"size": f"{_WIDE} {_WIDE} {_THICK}", HALF_SPACE: "true"}
-                ElementTree.SubElement(geometry, "box", box)
+                pose = pose * add_half_space(geometry, shape.findtext("normal", "0 0 1"))
             case tag:
                 ElementTree.SubElement(
                     geometry, tag, radius=_text(shape, "radius"), length=_text(shape, "length")
                 )
-        _origin(collision, pose)
+        set_origin(collision, pose)
 
     def _add_joint(self, full: str, source: ElementTree.Element, parent: str, child: str) -> None:
         name, kind = self._name(full), source.get("type", "")
@@ -386,7 +383,7 @@ class _Reader:
         if frame:
             turn = self._pose(self._resolve(frame, _outer(name))).rotation
             direction = self._pose(name).rotation.T @ turn @ direction
-        ElementTree.SubElement(joint, "axis", xyz=_numbers(direction))
+        ElementTree.SubElement(joint, "axis", xyz=as_text(direction))
         losses = {
             key: repr(float(axis.findtext(f"dynamics/{key}", "0")))
             for key in ("damping", "friction", *SPRING)
@@ -435,7 +432,7 @@ class _Reader:
     ) -> ElementTree.Element:
         """Add a joint; all names are those in the URDF."""
         joint = ElementTree.SubElement(self.robot, "joint", name=name, type=kind)
-        _origin(joint, pose)
+        set_origin(joint, pose)
         ElementTree.SubElement(joint, "parent", link=parent)
         ElementTree.SubElement(joint, "child", link=child)
         return joint
@@ -477,15 +474,6 @@ def _pose(element: ElementTree.Element) -> pin.SE3:
     else:
         raise ModelError(f"a pose must be 6 numbers, or 7 with a quaternion, got '{pose.text}'")
     return pin.SE3(turn, numbers[:3])
-
-
-def _origin(element: ElementTree.Element, pose: pin.SE3) -> None:
-    xyz, rpy = _numbers(pose.translation), _numbers(pin.rpy.matrixToRpy(pose.rotation))
-    ElementTree.SubElement(element, "origin", xyz=xyz, rpy=rpy)
-
-
-def _numbers(vector: np.ndarray) -> str:
-    return " ".join(repr(float(value)) for value in vector)
 
 
 def _limit(text: str) -> str:

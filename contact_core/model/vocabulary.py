@@ -16,10 +16,16 @@ _LAW = (
     "parameters of another law of contact, not read (World.add's surface and World.set_material "
     "say how things touch)"
 )
+_PROXIMITY = (
+    "drake:mu_static drake:mu_dynamic drake:hunt_crossley_dissipation "
+    "drake:point_contact_stiffness drake:compliant_hydroelastic# drake:rigid_hydroelastic# "
+    "drake:hydroelastic_modulus# drake:hydroelastic_margin# drake:mesh_resolution_hint. "
+    "drake:relaxation_time#"
+)
 _CLOSE = "closes a loop (valid: without it, and World.connect or World.weld)"
 REASONS = {
     "#": _LAW,
-    **dict.fromkeys(("@margin", "@gap", "@priority"), _LAW),
+    **dict.fromkeys(("@margin", "@gap"), _LAW),
     "drake:linear_bushing_rpy": _CLOSE,
     "drake:ball_constraint": _CLOSE,
     "gazebo/joint": "not read: what it closes stays open (World.connect and World.weld close it)",
@@ -49,8 +55,11 @@ URDF: Table = {
     "mass": "@value",
     "inertia": "@ixx @ixy @ixz @iyy @iyz @izz",
     "collision": "@name @group. @concave. origin geometry verbose. material. contact_coefficients# "
-    "surface# drake:proximity_properties#",
-    "geometry": "@name. box sphere cylinder capsule mesh drake:capsule drake:ellipsoid!",
+    "surface# drake:proximity_properties",
+    "drake:proximity_properties": _PROXIMITY,
+    **dict.fromkeys(("mu", "mu1", "mu2", *_PROXIMITY.split()[:4]), "@value"),
+    "geometry": "@name. box sphere cylinder capsule mesh plane drake:capsule drake:ellipsoid!",
+    "plane": "@normal",
     "box": "@size @half_space",
     "sphere": "@radius",
     "cylinder": "@radius @length",
@@ -72,7 +81,7 @@ URDF: Table = {
     "drake:rotor_inertia": "@value",
     "drake:gear_ratio": "@value",
     "gazebo": "@reference @xmlns:*. material. visual. plugin. sensor. light. controller:*. "
-    "sensor:*. interface:*. frame. mu# mu1# mu2# kp# kd# fdir1# minDepth. maxVel. maxContacts. "
+    "sensor:*. interface:*. frame. mu mu1 mu2 kp# kd# fdir1# minDepth. maxVel. maxContacts. "
     "laserRetro. provideFeedback. implicitSpringDamper. stopKp. stopKd. stopCfm. stopErp. "
     "cfmDamping. fudgeFactor. preserveFixedJoint. disableFixedJointLumping. disableJointLumping. "
     "enable_wind? gravity? initial_joint_position? turnGravityOff? selfCollide? self_collide? "
@@ -104,7 +113,8 @@ SDF: Table = {
     "inertia": "ixx ixy ixz iyy iyz izz",
     "fluid_added_mass": "*.",
     "collision": "@name laser_retro. max_contacts. density. material_density. "
-    "auto_inertia_params. pose geometry surface drake:proximity_properties#",
+    "auto_inertia_params. pose geometry surface drake:proximity_properties",
+    "drake:proximity_properties": _PROXIMITY,
     "geometry": "box sphere cylinder capsule mesh plane ellipsoid cone heightmap image polyline "
     "empty drake:capsule drake:ellipsoid!",
     "box": "size",
@@ -114,7 +124,10 @@ SDF: Table = {
     "plane": "normal size.",
     "mesh": "@optimization. convex_decomposition. uri submesh scale drake:declare_convex.",
     **dict.fromkeys(("ellipsoid", "cone", "heightmap", "image", "polyline", "submesh"), "@*. *."),
-    "surface": "bounce friction# contact soft_contact?",
+    "surface": "bounce friction contact soft_contact?",
+    "friction": "ode bullet torsional#",
+    "friction/ode": "mu mu2 fdir1# slip1? slip2?",
+    "friction/bullet": "friction friction2# fdir1# rolling_friction#",
     "bounce": "restitution_coefficient? threshold.",
     "contact": "collide_without_contact? collide_without_contact_bitmask. collide_bitmask? "
     "category_bitmask? poissons_ratio. elastic_modulus. ode bullet",
@@ -159,7 +172,8 @@ MJCF: Table = {
     "default": "@class default mesh material. texture. joint geom site. camera. light. pair "
     "equality tendon general motor position velocity intvelocity damper cylinder muscle adhesion "
     "dcmotor pid orientation plugin.",
-    "asset": "mesh texture. material. hfield. skin. model.",
+    "asset": "mesh texture. material. hfield. skin. model",
+    "model": "@name @file @class. @content_type.",
     "material": "@*. layer.",
     "mesh": "@name @class @content_type. @file @vertex @normal. @texcoord. @face @refpos @refquat "
     "@scale @smoothnormal. @maxhullvert. @inertia @builtin @params. @material. plugin?",
@@ -167,15 +181,16 @@ MJCF: Table = {
     "body": "@name @childclass @mocap @gravcomp @user. @fuse. @simple. @sleep. "
     + _POSE + "body frame replicate " + _INSIDE,
     "frame": "@name @childclass " + _POSE + "body frame replicate " + _INSIDE,
-    **dict.fromkeys(("attach", "replicate", "composite", "flexcomp", "plugin"), _OWN),
+    "attach": "@model @body @frame! @prefix",
+    **dict.fromkeys(("replicate", "composite", "flexcomp", "plugin"), _OWN),
     **dict.fromkeys(("extension", "deformable"), _OWN),
     "inertial": "@mass @diaginertia @fullinertia " + _POSE,
     "joint": "@name @class @type @group. @pos @axis @ref @springdamper @limited @range "
     "@actuatorfrclimited @actuatorfrcrange @actuatorgravcomp? @stiffness @springref @damping "
     "@frictionloss @armature @user. " + _LIMIT_LAW,
     "freejoint": "@name @group. @align?",
-    "geom": "@name @class @type @contype @conaffinity @condim @group @size @material @friction# "
-    "@mass @density @shellinertia @solmix# @solref# @solimp# @margin? @gap? @priority? @adhesion? "
+    "geom": "@name @class @type @contype @conaffinity @condim @group @size @material @friction "
+    "@mass @density @shellinertia @solmix# @solref# @solimp# @margin? @gap? @priority @adhesion? "
     "@surfacevel? @fromto @hfield @mesh @fitscale? @rgba @fluidshape. @fluidcoef. @user. plugin? "
     + _POSE,
     "contact": "pair exclude",

@@ -341,7 +341,8 @@ def collision_shapes(
         text: Its text.
         meshes: Whether to accept meshes, as their convex hulls; a warning names those whose
             surface is further from the hull's than a share CONCAVE of its extent.
-        repair: Whether meshes that have no volume are left out, with a warning.
+        repair: Whether meshes that are missing or have no volume, and shapes of no size, are left
+            out, with a warning.
         decompose: Meshes whose surface is further from the hull's than this share of its extent
             become convex parts, NAME_0, NAME_1, ..., see :func:`convex_parts`; none if zero.
         simplify: How far from them simplified convex hulls may be [m]; if zero, only those of
@@ -356,7 +357,8 @@ def collision_shapes(
     """
     if decompose:
         load_coacd()
-    solids = _mjcf_solids(text) if parse(text, "the URDF").tag == MJCF else _urdf_solids(text)
+    is_mjcf = parse(text, "the URDF").tag == MJCF
+    solids = _mjcf_solids(text, repair) if is_mjcf else _urdf_solids(text, repair)
     shapes: list[PlacedShape] = []
     solid: list[str] = []
     for geometry, placed in solids:
@@ -388,10 +390,12 @@ def collision_shapes(
     return tuple(shapes)
 
 
-def _urdf_solids(urdf: str) -> Iterator[tuple[coal.CollisionGeometry, PlacedShape]]:
+def _urdf_solids(urdf: str, repair: bool) -> Iterator[tuple[coal.CollisionGeometry, PlacedShape]]:
     """What collides in a URDF: Coal's geometry, and all but the shape that it becomes."""
     model = read_tree(urdf)
-    elements = collision_elements(urdf)
+    if repair:
+        urdf = _without_missing(urdf)
+    elements = collision_elements(urdf, repair)
     try:
         solids = read_solids(model, urdf, pin.GeometryType.COLLISION)
     except (ValueError, RuntimeError) as error:
@@ -401,18 +405,50 @@ def _urdf_solids(urdf: str) -> Iterator[tuple[coal.CollisionGeometry, PlacedShap
         # Pinocchio numbers the collisions of a link: LINK_0, LINK_1, ...
         number = int(item.name.removeprefix(f"{link.name}_"))
         element = [element for element in elements if element.link == link.name][number]
+        if element.wrong:
+            warnings.warn(f"{element.wrong}: left out", ModelWarning, stacklevel=3)
+            continue
         solid, placement = item.geometry, link.placement.actInv(item.placement)
         if element.endless:
             placement = placement * pin.SE3(np.eye(3), np.array([0.0, 0.0, solid.halfSide[2]]))
             solid = coal.Halfspace(0.0, 0.0, 1.0, 0.0)
-        yield solid, PlacedShape(element.name, link.name, NO_SHAPE, placement)
+        said = element.surface.get
+        yield (
+            solid,
+            PlacedShape(
+                element.name,
+                link.name,
+                NO_SHAPE,
+                placement,
+                stiffness=said("stiffness"),
+                dissipation=said("dissipation"),
+                friction=said("friction"),
+            ),
+        )
 
 
-def _mjcf_solids(mjcf: str) -> Iterator[tuple[coal.CollisionGeometry, PlacedShape]]:
+def _without_missing(urdf: str) -> str:
+    """Leave out collision meshes whose files do not exist, with a warning."""
+    robot, missing = parse(urdf, "the URDF"), []
+    for link in robot.findall("link"):
+        for collision in link.findall("collision"):
+            mesh = collision.find("geometry/mesh")
+            name = "" if mesh is None else mesh.get("filename", "")
+            if mesh is not None and not Path(name).is_file():
+                link.remove(collision)
+                missing.append(f"'{name}' of link '{link.get('name')}'")
+    if missing:
+        warnings.warn(
+            f"missing collision meshes left out: {', '.join(missing)}", ModelWarning, stacklevel=4
+        )
+    return ElementTree.tostring(robot, encoding="unicode")
+
+
+def _mjcf_solids(mjcf: str, repair: bool) -> Iterator[tuple[coal.CollisionGeometry, PlacedShape]]:
     """What collides in a MJCF, likewise."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)  # Given with the bodies.
-        geoms = read_mjcf(mjcf, weigh=False).geoms
+        geoms = read_mjcf(mjcf, weigh=False, repair=repair).geoms
     for geom in geoms:
         yield (
             geom.solid(),
@@ -424,7 +460,12 @@ def _mjcf_solids(mjcf: str) -> Iterator[tuple[coal.CollisionGeometry, PlacedShap
                 geom.contype,
                 geom.conaffinity,
                 geom.condim,
-                *geom.friction[1:],
+                geom.priority,
+                None,
+                None,
+                *geom.friction,
+                geom.name,
+                geom.partners,
             ),
         )
 

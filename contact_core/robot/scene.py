@@ -52,6 +52,7 @@ class Instance:
         decompose: Share of its extent from which a mesh that is not convex is split into convex
             parts; none is if zero.
         simplify: How far from them simplified convex hulls of its meshes may be [m].
+        own_surfaces: Whether what its file says of its surfaces holds.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Instance:
     velocities: Mapping[str, float | Sequence[float]] = field(default_factory=dict)
     decompose: float = 0.0
     simplify: float = 0.0
+    own_surfaces: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pinocchio as pin
 
-from contact_core.base.errors import ModelError
+from contact_core.base.errors import ModelError, ModelWarning
 from contact_core.robot.scene import Closure, Link
 from contact_core.robot.scene_config import SolverConfig
 from tamsi_sim.arrays.data import Closures, Work
@@ -73,7 +74,12 @@ def closure_forces(built: BuiltModel, work: Work) -> list[ClosureForce]:
     ]
 
 
-def close_loops(built: BuiltModel, closures: Mapping[str, Closure], time_step: float) -> BuiltModel:
+def close_loops(
+    built: BuiltModel,
+    closures: Mapping[str, Closure],
+    time_step: float,
+    repaired: Collection[str] = (),
+) -> BuiltModel:
     """Return a model with loop closures, none of which may have been added before.
 
     A closure without a stiffness gets k = RIGID m / h^2, with the effective mass m = 3 / tr(J M^-1
@@ -83,6 +89,8 @@ def close_loops(built: BuiltModel, closures: Mapping[str, Closure], time_step: f
         built: The model.
         closures: The closures by name.
         time_step: h [s].
+        repaired: Names of those that hold links as they start if these are too far apart then; a
+            warning says so.
 
     Returns:
         The model.
@@ -92,7 +100,7 @@ def close_loops(built: BuiltModel, closures: Mapping[str, Closure], time_step: f
             is to be held together is too far apart at the start; the message names the closure.
     """
     work = _at_start(built)
-    rows = [_row(built, work, name, closure) for name, closure in closures.items()]
+    rows = [_row(built, work, name, c, name in repaired) for name, c in closures.items()]
     # Tree by tree; the world has none.
     order = sorted(range(len(rows)), key=lambda c: rows[c].owner)
     trees = len(built.arrays.trees.first_dof) - 1
@@ -139,7 +147,7 @@ def _at_start(built: BuiltModel) -> Work:
     return work
 
 
-def _row(built: BuiltModel, work: Work, name: str, closure: Closure) -> _Row:
+def _row(built: BuiltModel, work: Work, name: str, closure: Closure, repair: bool) -> _Row:
     try:
         placed = [built.link(link) for link in (closure.a, closure.b)]
     except ModelError as error:
@@ -153,7 +161,12 @@ def _row(built: BuiltModel, work: Work, name: str, closure: Closure) -> _Row:
     for side in range(2):
         if frames[side] is None:
             frames[side] = in_world[side].actInv(in_world[1 - side] * frames[1 - side])
-    _check_gap(name, closure, in_world[0] * frames[0], in_world[1] * frames[1])
+    wrong = _gap(name, closure, in_world[0] * frames[0], in_world[1] * frames[1])
+    if wrong and not repair:
+        raise ModelError(wrong)
+    if wrong:
+        warnings.warn(f"{wrong}: held like this", ModelWarning, stacklevel=5)
+        frames[1] = in_world[1].actInv(in_world[0] * frames[0])
     return _Row((a, b), (_tree(built, a), _tree(built, b)), (in_a * frames[0], in_b * frames[1]))
 
 
@@ -163,17 +176,19 @@ def _tree(built: BuiltModel, body: int) -> int:
     return int(trees.of_dof[bodies.column_dof[bodies.last_column[body]]]) if body >= 0 else -1
 
 
-def _check_gap(name: str, closure: Closure, a: pin.SE3, b: pin.SE3) -> None:
+def _gap(name: str, closure: Closure, a: pin.SE3, b: pin.SE3) -> str:
+    """How far apart is what a closure holds, if it is too far; else empty."""
     distance = float(np.linalg.norm(a.translation - b.translation))
     angle = float(np.linalg.norm(pin.log3(a.rotation @ b.rotation.T)))
     most, widest = MAX_START
     if distance > most or (closure.weld and angle > widest):
         turned = f" and turned by {angle:.3g} rad" if closure.weld else ""
         limit = f" and {widest:g} rad" if closure.weld else ""
-        raise ModelError(
+        return (
             f"closure '{name}': '{'/'.join(closure.a)}' and '{'/'.join(closure.b)}' start "
             f"{1e3 * distance:.3g} mm apart{turned} (valid: at most {1e3 * most:g} mm{limit})"
         )
+    return ""
 
 
 def _stiffness(built: BuiltModel, time_step: float) -> np.ndarray:

@@ -7,6 +7,7 @@ groups of shapes, and their size does not grow with the number of things.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from contact_core.multibody.collision.arrays import Rules
 from contact_core.multibody.collision.narrow_phase import routine_of
 from contact_core.multibody.collision.shapes import PlacedShape
 from contact_core.robot.scene import Link
-from contact_core.robot.surface import Material, check_contact
+from contact_core.robot.surface import Material, Surface, check_contact, combine
 
 PASS = -1
 """Entry of a table of rules for shapes that pass through each other."""
@@ -25,15 +26,16 @@ def shape_table(
     shapes: Sequence[PlacedShape],
     links: Sequence[Link],
     bodies: np.ndarray,
-    material_of: Callable[[Link, Link], Material | None],
+    material_of: Callable[[int, int], Material | None],
 ) -> tuple[np.ndarray, list[Material]]:
-    """Ask link by link what may touch.
+    """Ask what may touch, once for all shapes of a link that say the same of how they touch.
 
     Args:
         shapes: The shapes.
         links: Their links.
         bodies: (ns) their bodies, -1 for the world; shapes of one body never touch.
-        material_of: Parameters of the contact of two links, None if they never touch.
+        material_of: Parameters of the contact of two shapes, given by their numbers; None if their
+            links never touch.
 
     Returns:
         (ns, ns) index of the parameters of each two shapes, or PASS; and the parameters.
@@ -42,45 +44,61 @@ def shape_table(
         ConfigError: If parameters are out of their range.
         ModelError: If two kinds of shapes may touch for which there is no routine.
     """
-    names = list(dict.fromkeys(links))
-    number = {link: k for k, link in enumerate(names)}
-    of_shape = np.array([number[link] for link in links], dtype=np.int64)
-    body = dict(zip(links, bodies.tolist(), strict=True))
+    skins = [(link, s.own_contact) for link, s in zip(links, shapes, strict=True)]
+    first = {skin: shape for shape, skin in reversed(list(enumerate(skins)))}
+    names = list(dict.fromkeys(skins))
+    number = {skin: k for k, skin in enumerate(names)}
+    of_shape = np.array([number[skin] for skin in skins], dtype=np.int64)
     materials: dict[Material, int] = {}
-    by_link = np.full((len(names),) * 2, PASS, dtype=np.int64)
-    for i, a in enumerate(names):
-        for j in range(i + 1, len(names)):
-            b = names[j]
-            material = material_of(a, b) if body[a] != body[b] else None
-            if material is not None:
-                if material not in materials:
-                    check_contact(material, f"{'/'.join(a)} and {'/'.join(b)}")
-                    materials[material] = len(materials)
-                by_link[i, j] = by_link[j, i] = materials[material]
-    table = by_link[np.ix_(of_shape, of_shape)]
+    by_skin = np.full((len(names),) * 2, PASS, dtype=np.int64)
+    for i, j in combinations(range(len(names)), 2):
+        a, b = first[names[i]], first[names[j]]
+        material = material_of(a, b) if bodies[a] != bodies[b] else None
+        if material is not None:
+            if material not in materials:
+                check_contact(material, f"{'/'.join(links[a])} and {'/'.join(links[b])}")
+                materials[material] = len(materials)
+            by_skin[i, j] = by_skin[j, i] = materials[material]
+    table = by_skin[np.ix_(of_shape, of_shape)]
     what = np.array([shape.contype for shape in shapes], dtype=np.int64)
     touches = np.array([shape.conaffinity for shape in shapes], dtype=np.int64)
-    meet = what[:, None] & touches
-    table[~((meet | meet.T) != 0)] = PASS
+    meet = (what[:, None] & touches) != 0
+    for a, shape in enumerate(shapes):
+        for b, other in enumerate(shapes) if shape.partners else ():
+            meet[a, b] |= links[a][0] == links[b][0] and other.source in shape.partners
+    table[~(meet | meet.T)] = PASS
     _check_kinds(shapes, table)
-    _add_moments(shapes, table, materials)
     return table, list(materials)
 
 
-def _add_moments(
-    shapes: Sequence[PlacedShape], table: np.ndarray, materials: dict[Material, int]
-) -> None:
-    """Give shapes that have torsional or rolling friction of their own at least that."""
-    numbers = list(materials)
-    own = np.array([shape.torsional > 0.0 or shape.rolling > 0.0 for shape in shapes], dtype=bool)
-    for a, b in np.argwhere((table != PASS) & (own[:, None] | own)):
-        if a < b:
-            material = numbers[table[a, b]]
-            torsional, rolling = shapes[a].moments(shapes[b])
-            more = material._replace(
-                torsional=max(material.torsional, torsional), rolling=max(material.rolling, rolling)
-            )
-            table[a, b] = table[b, a] = materials.setdefault(more, len(materials))
+def contact_of_shapes(
+    given: Material | None, surfaces: tuple[Surface, Surface], a: PlacedShape, b: PlacedShape
+) -> Material:
+    """Return the parameters of the contact of two shapes.
+
+    Args:
+        given: Those of their links, whatever their surfaces are; None if they follow from these.
+        surfaces: Those of their links, which hold where their files say nothing.
+        a: One shape.
+        b: The other.
+
+    Returns:
+        Sliding friction of two shapes of MJCFs by MuJoCo's rule; at least their own torsional and
+        rolling friction; all else from both surfaces, see :func:`combine`.
+    """
+    friction, torsional, rolling = a.friction_with(b)
+    material = given or combine(_surface(surfaces[0], a), _surface(surfaces[1], b))
+    if given is None and friction is not None:
+        material = material._replace(friction=friction)
+    return material._replace(
+        torsional=max(material.torsional, torsional), rolling=max(material.rolling, rolling)
+    )
+
+
+def _surface(surface: Surface, shape: PlacedShape) -> Surface:
+    """Return a surface with what the file of a shape says of it."""
+    said = {key: getattr(shape, key) for key in ("stiffness", "dissipation", "friction")}
+    return surface._replace(**{key: value for key, value in said.items() if value is not None})
 
 
 def _check_kinds(shapes: Sequence[PlacedShape], table: np.ndarray) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -22,9 +22,14 @@ from contact_core.multibody.rigid_body.joints import BALL, FREE, PRISMATIC, REVO
 from contact_core.robot.description import collision_shapes
 from contact_core.robot.scene import Closure, Instance, Link
 from contact_core.robot.scene_config import SolverConfig
-from contact_core.robot.surface import Material, Surface, combine
+from contact_core.robot.surface import Material, Surface
 from tamsi_sim.arrays.data import Model
-from tamsi_sim.simulation.contact_rules import allowed_pairs, find_rules, shape_table
+from tamsi_sim.simulation.contact_rules import (
+    allowed_pairs,
+    contact_of_shapes,
+    find_rules,
+    shape_table,
+)
 from tamsi_sim.simulation.rows import ModelRows
 
 # URDF has no stiffness of end stops: these give way by some degrees or millimetres at the
@@ -333,6 +338,8 @@ class _Builder:
         except ModelError as error:
             raise ModelError(f"{instance.name}: {error}") from error
         for placed in shapes:
+            if not instance.own_surfaces:
+                placed = replace(placed, stiffness=None, dissipation=None, friction=None)
             body, pose = self.links[instance.name, placed.body]
             placement = pose * placed.placement
             if body >= 0 and placed.shape.kind == ShapeKind.HALF_SPACE:
@@ -366,12 +373,15 @@ class _Builder:
         self.rows.trees["first_dof"].append(len(self.rows.joints["q"]))
         self.rows.closures["first"] = [0] * len(self.rows.trees["first_dof"])
 
-        def contact_of(a: Link, b: Link) -> Material | None:
-            if not may_touch(a, b):
-                return None
-            return material_of(a, b) or combine(surface_of(*a), surface_of(*b))
-
         links = [(i, s.body) for i, s in zip(self.instances, self.shapes, strict=True)]
+
+        def contact_of(a: int, b: int) -> Material | None:
+            pair = links[a], links[b]
+            if not may_touch(*pair):
+                return None
+            surfaces = surface_of(*pair[0]), surface_of(*pair[1])
+            return contact_of_shapes(material_of(*pair), surfaces, self.shapes[a], self.shapes[b])
+
         bodies = np.array(self.rows.geometry["body"], dtype=np.int64)
         table, materials = shape_table(self.shapes, links, bodies, contact_of)
         group, hull_group, rules = find_rules(table, materials, bodies, self._add_hulls())

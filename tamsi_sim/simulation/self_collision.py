@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -42,16 +42,17 @@ def leave_out(built: BuiltModel, apart: Callable[[int, int], bool]) -> BuiltMode
 
 
 def neighbours(
-    engine: Engine, roots: Mapping[str, Mapping[str, str]]
+    engine: Engine, roots: Mapping[str, Mapping[str, str]], repaired: Collection[str] = ()
 ) -> Callable[[int, int], bool]:
     """Return whether two shapes of one instance are joined, or their links touch at the start.
 
     Those of an instance whose file has its own rules are only apart if they start deep inside each
-    other, and the same root carries them.
+    other, and the same root carries them or they are to be repaired.
 
     Args:
         engine: At the start.
         roots: Instance whose file has rules -> body -> the body of the world that carries it.
+        repaired: Instances that are to be repaired.
 
     Returns:
         A function of two shapes by their numbers.
@@ -64,7 +65,7 @@ def neighbours(
         for pair in engine.work.contacts.pair[:found]
     }
     parent, body = built.arrays.bodies.parent, built.arrays.geometry.body
-    deep = _deep_starts(engine, roots)
+    deep = _deep_starts(engine, roots, repaired)
 
     def apart(a: int, b: int) -> bool:
         if built.instances[a] != built.instances[b]:
@@ -79,15 +80,16 @@ def neighbours(
 
 
 def _deep_starts(
-    engine: Engine, roots: Mapping[str, Mapping[str, str]]
+    engine: Engine, roots: Mapping[str, Mapping[str, str]], repaired: Collection[str]
 ) -> set[frozenset[tuple[str, str]]]:
-    """Links of one root that start deep inside each other, although their file lets them touch."""
+    """Links that start deep inside each other, although their file lets them touch."""
     owners, found = engine.built.instances, {}
     for p in engine.observer.penetrations():
         owner, other = (owners[shape] for shape in p.shapes)
         root = roots.get(owner, {})
-        one_root = owner == other and owner in roots and root[p.a.body] == root[p.b.body]
-        if one_root and p.depth > MAX_START * p.thickness:
+        one_root = owner in roots and root[p.a.body] == root[p.b.body]
+        apart = owner == other and (one_root or owner in repaired)
+        if apart and p.depth > MAX_START * p.thickness:
             found[frozenset(((owner, p.a.body), (owner, p.b.body)))] = p.subject
     if found:
         warnings.warn(

@@ -49,7 +49,8 @@ class World:
 
         Args:
             gravity: [m/s^2].
-            surface: Surface of everything that has none of its own.
+            surface: Surface of everything that has none of its own: neither by :meth:`add`, nor
+                in its file.
 
         Raises:
             ConfigError: If a number is not finite or out of its range.
@@ -96,16 +97,19 @@ class World:
             rpy: Its initial roll, pitch and yaw [rad].
             free: Whether it floats; otherwise its root link is fixed to the world. A MJCF or SDF
                 says itself what floats.
-            surface: Its surface.
+            surface: Its surface, whatever its file says of friction and the like; None for what the
+                file says, and the world's for the rest.
             weightless: Whether its weight is compensated, as an arm's controller does.
             positions: Joint -> initial position [rad or m], of a ball joint its roll, pitch and
                 yaw [rad]; the others start at zero (of a MJCF: at their ``ref``), or as near to it
                 as their limits allow. Or the name of a keyframe of the MJCF.
             roots: Folders in which its meshes and their packages are looked for first; else
                 they are those above the file, and those that ROS knows.
-            repair: Whether inertias that no body has are replaced by the mean of their
-                principal moments, joints that move no mass held at zero, and meshes without
-                a volume left out; a warning names them. Otherwise they are refused.
+            repair: Whether inertias that no body has are replaced by those of the collision
+                shapes, or the mean of their principal moments if there are none, joints that
+                move no mass held at zero, meshes without a volume left out, and what else
+                cannot be simulated as a MJCF or SDF has it: see the page on imported models. A
+                warning names what is changed. Otherwise it is refused.
             kinematic: Whether it floats and no force moves it, as a hand that pushes: it goes on
                 with its initial velocity, or the one that ``Engine.set_velocity`` gives it.
             linear: Initial velocity of its origin if it is free or kinematic, world axes [m/s].
@@ -152,19 +156,19 @@ class World:
         tolerance = real_number(simplify, f"simplify of '{name}'", ">= 0 m")
         if tolerance < 0.0:
             raise ConfigError(f"simplify of '{name}' must be >= 0 m, got {simplify!r}")
-        self._read_rules(name, text, weightless)
+        self._read_rules(name, text, weightless, repair)
         gravity = NOWHERE if weightless else self._gravity
         pose = placement(xyz, rpy)
         start = positions if isinstance(positions, str) else dict(positions or {})
         self._instances[name] = Instance(
             name, text, pose, free or kinematic, gravity, start, repair, kinematic, twist,
-            dict(velocities or {}), _concavity(decompose), tolerance,
+            dict(velocities or {}), _concavity(decompose), tolerance, surface is None,
         )  # fmt: skip
         if surface is not None:
             self._surfaces[name] = surface
         return self
 
-    def _read_rules(self, name: str, text: str, weightless: bool) -> None:
+    def _read_rules(self, name: str, text: str, weightless: bool, repair: bool) -> None:
         """Take from a file which of its bodies may touch; its gravity should be the world's."""
         root = parse(text, name)
         gravity = np.array(root.get(GRAVITY, "").split(), dtype=float)
@@ -172,7 +176,7 @@ class World:
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", ModelWarning)  # Given when the world is built.
-                    model = read_mjcf(text, weigh=False)
+                    model = read_mjcf(text, weigh=False, repair=repair)
             except ModelError as error:
                 raise ModelError(f"{name}: {error}") from error
             self._apart[name], gravity = set(model.apart), model.gravity
@@ -407,13 +411,15 @@ class World:
             return self._surfaces.get(instance, self._surface)
 
         instances = list(self._instances.values())
+        repaired = {instance.name for instance in instances if instance.repair}
         built = build_model(instances, surface_of, may_touch, material_of, self._gravity)
         engine = Engine(built, time_step, solver)
         if self._closures:
-            built = close_loops(built, self._closures, engine.time_step)
+            of_files = {key for key in self._closures if key.partition("/")[0] in repaired}
+            built = close_loops(built, self._closures, engine.time_step, of_files)
             engine = Engine(built, time_step, solver)
         if self._apart:
-            apart = neighbours(engine, self._roots)
+            apart = neighbours(engine, self._roots, repaired)
             engine = Engine(leave_out(built, apart), time_step, solver)
         engine.observer.check_start()
         return engine

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from own_problem import CART, changed_cart, quick_cart
 
-from contact_core.base.errors import ContactStackError
+from contact_core.base.errors import ContactStackError, ModelWarning
 from contact_stack import cli
 from robust_planner import Normal, Samples, load_problem, load_urdf, plan_example, quantities
 from robust_planner.contact_model import PlanningProblemError
@@ -137,6 +137,31 @@ def test_a_model_that_is_no_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "leg.urdf"
     path.write_bytes(LEG.replace("leg", "l\u00e4g").encode("latin-1"))
     with pytest.raises(PlanningProblemError, match=r"cannot read the model .*leg\.urdf: 'utf-8'"):
+        load_urdf(path, {"heel": ("foot", (0.0, 0.0, 0.0))}, ["slide"], 3)
+
+
+@pytest.mark.parametrize(
+    ("inside", "message"),
+    [
+        (
+            '<mimic joint="hip"/></joint>',
+            r"joint 'slide' of .*leg\.urdf follows another \(valid: n",
+        ),
+        ('</joint><drake:linear_bushing_rpy name="b"/>', "drake:linear_bushing_rpy .*: closes a l"),
+    ],
+)
+def test_what_would_be_another_model_is_refused(tmp_path: Path, inside: str, message: str) -> None:
+    path = tmp_path / "leg.urdf"
+    slide = '<limit lower="-1000" upper="0.3" velocity="1000" effort="20"/>'
+    path.write_text(LEG.replace(f"{slide}</joint>", slide + inside))
+    with pytest.raises(PlanningProblemError, match=message):
+        load_urdf(path, {"heel": ("foot", (0.0, 0.0, 0.0))}, ["slide"], 3)
+
+
+def test_what_no_plan_knows_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "leg.urdf"
+    path.write_text(LEG.replace('effort="20"/>', 'effort="20"/><dynamics damping="2"/>'))
+    with pytest.warns(ModelWarning, match=r"leg\.urdf: damping of joint 'slide' not read"):
         load_urdf(path, {"heel": ("foot", (0.0, 0.0, 0.0))}, ["slide"], 3)
 
 

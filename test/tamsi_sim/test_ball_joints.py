@@ -72,16 +72,17 @@ def test_mass_bias_and_poses_are_those_of_pinocchio(chain):
 def test_accelerations_are_those_of_mujoco():
     """Also with losses, and what drives the joints."""
     mujoco = pytest.importorskip("mujoco")
-    from mujoco_oracle import differences, set_random_state
+    from mujoco_oracle import MujocoReference, differences, set_random_state
 
     engine = World().add("robot", CHAIN).build(1e-7)
     model, articulation = mujoco.MjModel.from_xml_string(CHAIN), read_articulation(CHAIN)
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
     masses, poses = differences(engine, articulation, model)
     assert max(masses, poses) < 1e-12
-    data, rng = mujoco.MjData(model), np.random.default_rng(1)
+    reference, rng = MujocoReference(model), np.random.default_rng(1)
+    data = reference.data
     for _ in range(10):
-        motion = set_random_state(engine, articulation, model, data, rng)
+        motion = set_random_state(engine, articulation, reference, rng)
         v, force = rng.uniform(-2.0, 2.0, (2, len(engine.v)))
         data.qvel[:], data.qfrc_applied[:] = motion @ v, motion @ force
         mujoco.mj_forward(model, data)

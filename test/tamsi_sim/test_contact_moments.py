@@ -8,7 +8,7 @@ from test_linearization import check, check_sub_steps
 from contact_core.base.errors import ConfigError
 from contact_core.robot.scene import Instance
 from contact_core.robot.scene_config import SolverConfig
-from contact_core.robot.surface import Surface, combine
+from contact_core.robot.surface import Material, Surface, combine
 from contact_experiments.tamsi.integrators.integrator import make_integrator
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.simulation.world import World
@@ -173,28 +173,53 @@ def test_other_integrators_refuse_them():
 
 
 CONDIMS = [
-    ('condim="6" friction="1 0.01 0.002"', "", (0.01, 0.002)),
-    ('condim="4" friction="1 0.01 0.002"', "", (0.01, 0.0)),
-    ('friction="1 0.01 0.002"', "", (0.0, 0.0)),
-    ('condim="4"', 'friction="1 0.01 0.002"', (0.01, 0.0)),
-    ('condim="4" friction="2"', 'condim="6" friction="0.5 0.001"', (0.005, 0.0001)),
+    ('condim="6" friction="1 0.01 0.002"', "", (1.0, 0.01, 0.002)),
+    ('condim="4" friction="1 0.01 0.002"', "", (1.0, 0.01, 0.0)),
+    ('friction="1 0.01 0.002"', "", (1.0, 0.0, 0.0)),
+    ('condim="4"', 'friction="1 0.01 0.002"', (1.0, 0.01, 0.0)),
+    ('condim="4" friction="2"', 'condim="6" friction="0.5 0.001"', (2.0, 0.005, 0.0001)),
+    ('condim="1"', 'condim="1"', (0.0, 0.0, 0.0)),
+    ('condim="1" friction="0.7"', 'friction="0.8"', (0.8, 0.0, 0.0)),
+    ('friction="0.1" priority="1"', 'friction="0.8" condim="6"', (0.1, 0.0, 0.0)),
+    ('friction="0.1" priority="-1"', 'friction="0.05" condim="4"', (0.05, 0.005, 0.0)),
+    ('condim="1" priority="2"', 'friction="0.8" priority="1"', (0.0, 0.0, 0.0)),
 ]
 
 
-@pytest.mark.parametrize(("one", "other", "expected"), CONDIMS)
-def test_a_mjcf_gives_what_its_condim_says(one, other, expected):
-    """MuJoCo's own contacts have the same coefficients, the greater ones of two geoms."""
-    mujoco = pytest.importorskip("mujoco")
-    text = f"""<mujoco><worldbody><geom type="plane" size="1 1 1" {other}/>
+def floor_and_ball(one, other):
+    return f"""<mujoco><worldbody><geom type="plane" size="1 1 1" {other}/>
       <body pos="0 0 0.0995"><freejoint/><geom size="0.1" {one}/></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize(("one", "other", "expected"), CONDIMS)
+def test_a_mjcf_gives_what_its_geoms_say(one, other, expected):
+    """MuJoCo's own contacts have the same coefficients: of the priority, or the greater ones."""
+    mujoco = pytest.importorskip("mujoco")
+    text = floor_and_ball(one, other)
     engine = World().add("m", text).build()
     engine.evaluate()
     pairs = engine.work.pairs
-    assert (pairs.torsional[0], pairs.rolling[0]) == expected
+    assert (pairs.friction[0], pairs.torsional[0], pairs.rolling[0]) == expected
     model = mujoco.MjModel.from_xml_string(text)
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     contact = data.contact[0]
+    sliding = contact.friction[0] if contact.dim >= 3 else 0.0
     torsional = contact.friction[2] if contact.dim >= 4 else 0.0
     rolling = contact.friction[3] if contact.dim >= 6 else 0.0
-    assert (torsional, rolling) == pytest.approx(expected)
+    assert (sliding, torsional, rolling) == pytest.approx(expected)
+
+
+def test_a_surface_that_is_asked_for_holds_against_the_file():
+    text, slippery = floor_and_ball('friction="0.7"', ""), Surface(1e4, 1.0, 0.02)
+    worlds = (
+        World(surface=slippery).add("m", text),
+        World().add("m", text, surface=slippery),
+        World().add("m", text).set_material("m", "m", Material(1e4, 1.0, 0.3)),
+    )
+    found = []
+    for world in worlds:
+        engine = world.build()
+        engine.evaluate()
+        found.append(engine.work.pairs.friction[0])
+    assert found == pytest.approx([1.0, 0.02, 0.3])

@@ -219,6 +219,54 @@ def test_the_file_says_what_may_touch(text, heights):
     np.testing.assert_allclose(found, heights, atol=5e-3)
 
 
+def test_geoms_of_an_explicit_pair_touch_whatever_else_they_do():
+    """The balls touch each other, the lower one only touches the floor; as in MuJoCo."""
+    mujoco = pytest.importorskip("mujoco")
+    text = balls('contype="0" conaffinity="0"').replace('size="1 1 1"', 'size="1 1 1" name="f"')
+    for name, height in (("low", 0.0995), ("high", 0.2985)):
+        old = f'<body name="{name}" pos="0 0 {"0.1" if name == "low" else "0.3"}"><freejoint/><geom'
+        assert old in text
+        new = f'<body name="{name}" pos="0 0 {height}"><freejoint/><geom name="{name}"'
+        text = text.replace(old, new)
+    pairs = '<contact><pair geom1="f" geom2="low"/><pair geom1="high" geom2="low"/></contact>'
+    text = text.replace("</worldbody>", f"</worldbody>{pairs}")
+    engine = World().add("balls", text).build()
+    assert len(engine.built.pairs) == 2
+    assert engine.evaluate() == 2
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    assert data.ncon == 2
+    with pytest.raises(ModelError, match="no geom 'z'"):
+        World().add("balls", text.replace('geom1="high"', 'geom1="z"'))
+    joined = text.replace(pairs, pairs + '<contact><exclude body1="low" body2="high"/></contact>')
+    with pytest.raises(ModelError, match="'low' and 'high': their bodies are joined or excluded"):
+        World().add("balls", joined)
+
+
+def test_bodies_that_start_inside_each_other_pass_through_each_other_if_asked_to():
+    text = balls().replace('pos="0 0 0.3"', 'pos="0 0 0.12"')
+    with pytest.raises(ModelError, match=r"low and balls/high start 180 mm inside"):
+        World().add("balls", text).build()
+    with pytest.warns(ModelWarning, match="start deep inside each other, so never touch: .*high"):
+        engine = World().add("balls", text, repair=True).build()
+    assert engine.step(200) == StepStatus.OK
+    found = [engine.observer.pose("balls", name).translation[2] for name in ("low", "high")]
+    np.testing.assert_allclose(found, (0.1, 0.1), atol=5e-3)
+
+
+def test_bodies_that_are_held_apart_are_held_as_they_start_if_asked_to():
+    weld = '<weld name="w" body1="low" body2="high" relpose="0 0 0.1 1 0 0 0"/>'
+    text = balls(extra=f"<equality>{weld}</equality>")
+    with pytest.raises(ModelError, match=r"closure 'balls/w': .* start 100 mm apart"):
+        World().add("balls", text).build()
+    with pytest.warns(ModelWarning, match=r"closure 'balls/w': .* 100 mm apart .*: held like this"):
+        engine = World().add("balls", text, repair=True).build()
+    assert engine.step(200) == StepStatus.OK
+    low, high = (engine.observer.pose("balls", name).translation[2] for name in ("low", "high"))
+    assert high - low == pytest.approx(0.2, abs=1e-4)
+
+
 def test_bits_hold_between_files_too():
     ball = balls('contype="2" conaffinity="4"').replace('type="plane" size="1 1 1"', 'size="0.01"')
     ball = ball.replace("freejoint/", 'joint type="free"/')

@@ -44,6 +44,8 @@ def test_missing_mesh_is_named():
     urdf = body_urdf("brick", '<mesh filename="missing.obj"/>')
     with pytest.raises(ModelError, match=r"thing: .*missing.obj"):
         build(Instance("thing", urdf, free=True))
+    with pytest.warns(ModelWarning, match="meshes left out: 'missing.obj' of link 'brick'"):
+        assert build(Instance("thing", urdf, free=True, repair=True)).shapes == ()
 
 
 def test_mesh_without_a_volume_is_named(tmp_path):
@@ -53,6 +55,14 @@ def test_mesh_without_a_volume_is_named(tmp_path):
     with pytest.raises(ModelError, match=r"thing: collision 'brick_shape' is a mesh without a vol"):
         build(Instance("thing", urdf, free=True))
     with pytest.warns(ModelWarning, match="without a volume: left out"):
+        assert build(Instance("thing", urdf, free=True, repair=True)).shapes == ()
+
+
+def test_a_shape_without_a_size_is_left_out_if_asked_to():
+    urdf = body_urdf("bead", '<sphere radius="0"/>')
+    with pytest.raises(ModelError, match="is a sphere whose radius must be 1 positive number"):
+        build(Instance("thing", urdf, free=True))
+    with pytest.warns(ModelWarning, match="is a sphere whose radius .* got '0': left out"):
         assert build(Instance("thing", urdf, free=True, repair=True)).shapes == ()
 
 

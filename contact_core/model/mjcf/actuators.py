@@ -21,6 +21,7 @@ from contact_core.model.mjcf.document import (
 )
 
 _TRANSMISSIONS = ("joint", "jointinparent")
+_PASSIVE = ("stiffness", "damping", "frictionloss", "armature")
 _WITHOUT_STATE = {"dyntype": "none", "gaintype": "fixed"}
 
 
@@ -127,6 +128,41 @@ def read_actuators(
         notes.append(f"{', '.join(unknown)} not read: not affine in command, position and velocity")
     driven = {joint: min(limit, own.get(joint, np.inf)) for joint, limit in sums.items()}
     return found, {**own, **driven}
+
+
+def tendon_limits(
+    document: Document,
+    following: Mapping[str, tuple[str, float, float]],
+    repair: bool,
+    notes: list[str],
+) -> list[tuple[str, tuple[float, float]]]:
+    """Return the joints that tendons limit, and between what.
+
+    Args:
+        document: The file.
+        following: See :func:`read_actuators`.
+        repair: Whether what tendons exert else is left out.
+        notes: Gets what is.
+
+    Raises:
+        ModelError: If a tendon exerts a force, or limits more than one joint.
+    """
+    limits = []
+    for element in document.sections("tendon"):
+        attributes, name = document.attributes(element), element.get("name", "")
+        wrong = [key for key in _PASSIVE if numbers(attributes, key).any()]
+        if document.limited(attributes, "range", "limited"):
+            moved = dict(_tendons(document, following)).get(name)
+            if moved is not None:
+                ends = (vector(attributes, "range", 2) - moved.offset) / moved.ratio
+                limits.append((moved.joint, (float(ends.min()), float(ends.max()))))
+            else:
+                wrong.append("range")
+        if wrong and not repair:
+            raise ModelError(f"tendon '{name}' has {', '.join(wrong)} (valid: none of them)")
+        if wrong:
+            notes.append(f"tendon '{name}' has {', '.join(wrong)}: left out")
+    return limits
 
 
 def _tendons(

@@ -15,7 +15,11 @@ import scipy
 from contact_core.base.errors import ModelError, choices
 from contact_core.model.mesh_file import load_mesh
 from contact_core.model.mjcf.document import Document, boolean, from_z, number, numbers, vector
-from contact_core.multibody.collision.shapes import triangles_from_coal, triangles_to_coal
+from contact_core.multibody.collision.shapes import (
+    hull_to_coal,
+    triangles_from_coal,
+    triangles_to_coal,
+)
 
 # For each type how many numbers its size has.
 SIZES = {"plane": 0, "sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3, "mesh": 0}
@@ -46,8 +50,10 @@ class Geom:
         contype: Bits of what it is.
         conaffinity: Bits of what it touches.
         condim: How many directions its contacts have.
+        priority: Whose contact parameters hold: those of the greater one.
         friction: Sliding; torsional and rolling [m].
         mesh: Attributes of its mesh; empty for all others.
+        partners: Names of geoms that it touches whatever the bits say.
         color: (4) red, green, blue, opacity in 0..1.
     """
 
@@ -62,9 +68,11 @@ class Geom:
     contype: int
     conaffinity: int
     condim: int
+    priority: int
     friction: tuple[float, float, float]
     mesh: Mapping[str, str]
     color: np.ndarray
+    partners: frozenset[str] = frozenset()
 
     @property
     def seen(self) -> bool:
@@ -74,7 +82,7 @@ class Geom:
     @property
     def touches(self) -> bool:
         """Whether it can touch anything."""
-        return bool(self.contype or self.conaffinity)
+        return bool(self.contype or self.conaffinity or self.partners)
 
     def solid(self) -> coal.CollisionGeometry:
         """Return its shape for contact, in its own frame.
@@ -103,9 +111,7 @@ class Geom:
                     return triangles_to_coal(corners, triangles)
             case _:
                 corners = _ball() * self.size
-        points = coal.StdVec_Vec3s()
-        points.extend(list(corners))
-        return coal.Convex.convexHull(points, True, "Qt")
+        return hull_to_coal(corners)
 
     def inertia(self) -> pin.Inertia:
         """Return its inertia in the frame of its body.
@@ -295,6 +301,7 @@ def read_geom(
             contype=int(number(attributes, "contype", "1")),
             conaffinity=int(number(attributes, "conaffinity", "1")),
             condim=_condim(attributes),
+            priority=int(number(attributes, "priority", "0")),
             friction=_friction(attributes),
             mesh=_checked_mesh(meshes[mesh]) if mesh is not None else {},
             color=vector(attributes, "rgba", 4, "0.5 0.5 0.5 1"),

@@ -17,17 +17,17 @@ import pinocchio as pin
 
 from contact_core.base.errors import ModelError, ModelWarning, choices
 from contact_core.model.actuator import Actuator
-from contact_core.model.mjcf.actuators import read_actuators
+from contact_core.model.mjcf.actuators import read_actuators, tendon_limits
 from contact_core.model.mjcf.document import MAIN, Document, number, vector
 from contact_core.model.mjcf.geom import FACETED, Geom, read_geom
 from contact_core.model.mjcf.joint import MjcfJoints
 from contact_core.model.mjcf.rules import (
     WORLD,
     HeldBodies,
-    check_tendons,
     excluded,
     followers,
     held_bodies,
+    paired,
     surroundings,
 )
 from contact_core.model.moving_body import ModelKeyframe
@@ -74,13 +74,15 @@ class MjcfModel:
     gravity: np.ndarray
 
 
-def read_mjcf(text: str, free: bool = False, weigh: bool = True) -> MjcfModel:
+def read_mjcf(text: str, free: bool = False, weigh: bool = True, repair: bool = False) -> MjcfModel:
     """Read a MJCF.
 
     Args:
         text: Its text, with the files that it includes, see :func:`self_contained`.
         free: Whether its only root body floats, although the file fixes it.
         weigh: Whether the inertias are wanted, for which meshes have to be read.
+        repair: Whether height fields, and what tendons of several joints exert, are left out
+            instead of being refused.
 
     Returns:
         The model. A warning says what is simulated differently.
@@ -88,7 +90,7 @@ def read_mjcf(text: str, free: bool = False, weigh: bool = True) -> MjcfModel:
     Raises:
         ModelError: If it is invalid, or has what we cannot simulate; the message names it.
     """
-    reader = _Reader(Document(text), free, weigh)
+    reader = _Reader(Document(text), free, weigh, repair)
     model = reader.read()
     if reader.notes:
         warnings.warn("; ".join(reader.notes), ModelWarning, stacklevel=3)
@@ -117,9 +119,9 @@ class _Place:
 class _Reader:
     """Reads section by section; collects what is not simulated as it is written."""
 
-    def __init__(self, document: Document, free: bool, weigh: bool) -> None:
+    def __init__(self, document: Document, free: bool, weigh: bool, repair: bool) -> None:
         self.document = document
-        self.free, self.weigh = free, weigh
+        self.free, self.weigh, self.repair = free, weigh, repair
         self.notes: list[str] = []
         self.tree = pin.Model()
         self.joints = MjcfJoints(document, self.tree, self.notes)
@@ -148,10 +150,10 @@ class _Reader:
         if self.free:
             self._check_fixed()
         self._read_children()
+        self.geoms = paired(self.document, self.geoms)
         if self.weigh:
             self._finish_tree()
             self.joints.relax_springs()
-        check_tendons(self.document)
         round_ones = [g.name for g in self.geoms if g.kind == "ellipsoid" and g.touches]
         if round_ones:
             self.notes.append(
@@ -161,7 +163,8 @@ class _Reader:
         starts = self.joints.starts
         floating = [str(name) for name in self.tree.names if name not in starts][1:]
         ranges = {name: self._range(name) for name in starts}
-        following = dict(followers(self.document, starts))
+        following = dict(followers(self.document, starts, self.repair, self.notes))
+        bounds = tendon_limits(self.document, following, self.repair, self.notes)
         actuators, limits = read_actuators(
             self.document, ranges, floating, self.joints.limits, following,
             self.joints.inertia if self.weigh else lambda coefficients: 0.0, self.notes,
@@ -169,6 +172,8 @@ class _Reader:
         for name, limit in limits.items():
             joint = self.tree.joints[self.tree.getJointId(name)]
             self.tree.upperEffortLimit[joint.idx_v] = limit
+        for name, (lower, upper) in bounds:
+            self._narrow(name, lower, upper)
         touches, gravity = surroundings(self.document, self.notes)
         return MjcfModel(
             tree=self.tree,
@@ -180,7 +185,7 @@ class _Reader:
             keyframes=dict(self._keyframes()),
             geoms=tuple(geom for geom in self.geoms if geom.touches and touches),
             looks=tuple(geom for geom in self.geoms if geom.seen),
-            apart=frozenset({*excluded(self.document, self.bodies, self.geoms), *self._joined()}),
+            apart=self._apart(),
             roots=self.roots,
             gravity=gravity,
         )
@@ -189,6 +194,15 @@ class _Reader:
         """Lower and upper limit of a joint with one coordinate."""
         q = self.tree.joints[self.tree.getJointId(name)].idx_q
         return float(self.tree.lowerPositionLimit[q]), float(self.tree.upperPositionLimit[q])
+
+    def _narrow(self, name: str, lower: float, upper: float) -> None:
+        """Limit a joint that has one coordinate to what a tendon allows, too."""
+        q = self.tree.joints[self.tree.getJointId(name)].idx_q
+        least, most = self._range(name)
+        if max(least, lower) > min(most, upper):
+            raise ModelError(f"joint '{name}' has no position within its tendons' ranges")
+        self.tree.lowerPositionLimit[q] = max(least, lower)
+        self.tree.upperPositionLimit[q] = min(most, upper)
 
     def _check_fixed(self) -> None:
         """Check that the file is one body that is fixed, so that it can be set free."""
@@ -248,6 +262,9 @@ class _Reader:
                     attributes.setdefault("rgba", self.colors[attributes["material"]])
                 count = sum(geom.body == place.body for geom in self.geoms)
                 name = part.get("name", f"{place.body}_{count}")
+                if self.repair and attributes.get("type") == "hfield":
+                    self.notes.append(f"geom '{name}' is a height field: left out")
+                    continue
                 geom = read_geom(
                     self.document, attributes, place.body, name, where.frame, self.meshes
                 )
@@ -385,6 +402,19 @@ class _Reader:
                     tuple(key for key in ("act", "ctrl", "mpos", "mquat") if key in element.attrib),
                 ),
             )
+
+    def _apart(self) -> frozenset[frozenset[str]]:
+        """Pairs of bodies that do not touch."""
+        apart = frozenset({*excluded(self.document, self.bodies), *self._joined()})
+        owners = {geom.name: geom.body for geom in self.geoms}
+        for geom in self.geoms:
+            for partner in geom.partners:
+                if frozenset((geom.body, owners[partner])) in apart:
+                    raise ModelError(
+                        f"contact pair '{geom.name}' and '{partner}': their bodies are joined or "
+                        "excluded (valid: bodies that may touch)"
+                    )
+        return apart
 
     def _joined(self) -> Iterator[frozenset[str]]:
         """Yield the bodies that a joint connects, unless it connects one to the world."""

@@ -6,7 +6,7 @@ What is simulated differently is added to the notes of the caller.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pinocchio as pin
@@ -22,19 +22,20 @@ _FLAGS = (
     "constraint", "limit", "frictionloss", "equality", "passive", "spring", "damper",
     "filterparent",
 )  # fmt: skip
-_PASSIVE = ("stiffness", "damping", "frictionloss", "armature")
 WELD = "weld"
 _OF_BODIES = ("connect", WELD)
 
 
 def followers(
-    document: Document, starts: Mapping[str, float]
+    document: Document, starts: Mapping[str, float], repair: bool, notes: list[str]
 ) -> Iterator[tuple[str, tuple[str, float, float]]]:
-    """Yield the joints that a linear equality makes follow another one.
+    """Yield the joints that a linear equality makes follow another one, also one of a tendon.
 
     Args:
         document: The file.
         starts: Joint -> coordinate from which equalities count.
+        repair: Whether equalities of tendons that are not this are left out.
+        notes: Gets what is.
 
     Yields:
         The joint; the one it follows, its coordinate per that one's, and its offset.
@@ -49,7 +50,13 @@ def followers(
             continue
         name, master = attributes.get("joint1", ""), attributes.get("joint2", "")
         where = f"equality {element.tag} '{attributes.get('name', name)}'"
-        if element.tag != "joint" or not master:
+        coupled = _coupled(document, attributes) if element.tag == "tendon" else {}
+        if element.tag == "tendon" and repair and not coupled:
+            notes.append(f"{where}: left out")
+            continue
+        if coupled:
+            master, name = coupled
+        elif element.tag != "joint" or not master:
             raise ModelError(
                 f"{where} (valid: a joint that follows another one, {', '.join(_OF_BODIES)})"
             )
@@ -58,12 +65,25 @@ def followers(
                 raise ModelError(f"{where}: no joint '{joint}' ({choices(starts)})")
         given = numbers(attributes, "polycoef")
         constant, ratio = (float(value) for value in (*given[:2], *(0.0, 1.0)[len(given) :]))
-        if given[2:].any():
+        if coupled:
+            # Of a tendon's length only the constant counts.
+            ratio = -coupled[master] / coupled[name]
+            constant /= coupled[name]
+        elif given[2:].any():
             raise ModelError(f"{where}: polycoef {attributes['polycoef']} (valid: linear)")
         if name in seen:
             raise ModelError(f"{where}: '{name}' follows another one already (valid: one)")
         seen.add(name)
         yield name, (master, ratio, starts[name] + constant - ratio * starts[master])
+
+
+def _coupled(document: Document, attributes: Mapping[str, str]) -> dict[str, float]:
+    """Two joints, and their coefficients in the fixed tendon whose length an equality keeps."""
+    for tendon in document.root.findall("tendon/fixed"):
+        if tendon.get("name") == attributes.get("tendon1") and "tendon2" not in attributes:
+            parts = {joint.get("joint", ""): number(joint.attrib, "coef", "1") for joint in tendon}
+            return parts if len(parts) == 2 and all(parts.values()) else {}
+    return {}
 
 
 @dataclass(frozen=True)
@@ -126,22 +146,6 @@ def _held_frames(
     return a.actInv(b * anchor), anchor
 
 
-def check_tendons(document: Document) -> None:
-    """Check that tendons exert no force themselves; those that only pass one on change nothing.
-
-    Raises:
-        ModelError: If one does.
-    """
-    for element in document.sections("tendon"):
-        attributes = document.attributes(element)
-        forces = [key for key in _PASSIVE if numbers(attributes, key).any()]
-        if document.limited(attributes, "range", "limited"):
-            forces.append("range")
-        if forces:
-            where = f"tendon '{attributes.get('name', '')}'"
-            raise ModelError(f"{where} has {', '.join(forces)} (valid: none of them)")
-
-
 def surroundings(document: Document, notes: list[str]) -> tuple[bool, np.ndarray]:
     """Return whether anything touches anything, and gravity [m/s^2].
 
@@ -164,20 +168,16 @@ def surroundings(document: Document, notes: list[str]) -> tuple[bool, np.ndarray
     return flags.get("contact") != "disable", gravity
 
 
-def excluded(
-    document: Document, bodies: Collection[str], geoms: Sequence[Geom]
-) -> Iterator[frozenset[str]]:
+def excluded(document: Document, bodies: Collection[str]) -> Iterator[frozenset[str]]:
     """Yield the pairs of bodies that the file excludes from contact.
 
     Args:
         document: The file.
         bodies: All bodies.
-        geoms: All geoms.
 
     Raises:
-        ModelError: If there is no such body or geom, or geoms touch by an explicit pair only.
+        ModelError: If there is no such body.
     """
-    named = {geom.name: geom for geom in geoms}
     for element in document.sections("contact"):
         if element.tag == "exclude":
             pair = [element.get(key, "") for key in ("body1", "body2")]
@@ -185,17 +185,27 @@ def excluded(
                 if body not in bodies:
                     raise ModelError(f"exclude: no body '{body}' ({choices(bodies)})")
             yield frozenset(pair)
-        elif element.tag == "pair":
+        elif element.tag != "pair":
+            raise ModelError(f"contact: unknown '{element.tag}' (valid: exclude, pair)")
+
+
+def paired(document: Document, geoms: Sequence[Geom]) -> list[Geom]:
+    """Return geoms with those that they touch by an explicit pair.
+
+    Args:
+        document: The file.
+        geoms: All geoms.
+
+    Raises:
+        ModelError: If there is no such geom.
+    """
+    partners: dict[str, set[str]] = {geom.name: set() for geom in geoms}
+    for element in document.sections("contact"):
+        if element.tag == "pair":
             names = [element.get(key, "") for key in ("geom1", "geom2")]
             for name in names:
-                if name not in named:
-                    raise ModelError(f"contact pair: no geom '{name}' ({choices(named)})")
-            a, b = (named[name] for name in names)
-            # The parameters of a pair that touches anyway belong to another law of contact.
-            if not (a.contype & b.conaffinity or b.contype & a.conaffinity):
-                raise ModelError(
-                    f"contact pair '{a.name}' and '{b.name}': they touch by this pair only "
-                    "(valid: by contype and conaffinity)"
-                )
-        else:
-            raise ModelError(f"contact: unknown '{element.tag}' (valid: exclude, pair)")
+                if name not in partners:
+                    raise ModelError(f"contact pair: no geom '{name}' ({choices(partners)})")
+            for one, other in (names, names[::-1]):
+                partners[one].add(other)
+    return [replace(geom, partners=frozenset(partners[geom.name])) for geom in geoms]

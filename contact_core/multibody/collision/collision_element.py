@@ -7,6 +7,7 @@ through each other in silence.
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,8 @@ SIZES = {
 
 # Version of URDF that brought capsules.
 CAPSULE_VERSION = "1.2"
+# Attributes of a collision that keep what its file says of its surface, which URDF has not.
+SURFACE = ("stiffness", "dissipation", "friction")
 # Attribute of a box whose top is that of a half space, which URDF has not.
 HALF_SPACE = "half_space"
 
@@ -38,6 +41,8 @@ class CollisionElement:
         geometry: A key of SIZES.
         filename: File of a mesh, empty for all others.
         endless: Whether it is a box that stands for the half space below its top.
+        surface: What its file says of its surface: stiffness [N/m], dissipation [s/m], friction.
+        wrong: What is wrong with its size; empty if nothing is.
     """
 
     name: str
@@ -45,13 +50,16 @@ class CollisionElement:
     geometry: str
     filename: str
     endless: bool
+    surface: Mapping[str, float]
+    wrong: str = ""
 
 
-def collision_elements(urdf: str) -> list[CollisionElement]:
+def collision_elements(urdf: str, repair: bool = False) -> list[CollisionElement]:
     """Return the collision elements of a URDF, in the order of the file.
 
     Args:
         urdf: Text of the URDF.
+        repair: Whether those without a size are wanted, too.
 
     Raises:
         ModelError: If one has no geometry we know, or no size; the message names its link.
@@ -74,14 +82,20 @@ def collision_elements(urdf: str) -> list[CollisionElement]:
                 raise ModelError(
                     f'{where} is a capsule, which needs <robot version="{CAPSULE_VERSION}">'
                 )
-            _check_size(where, geometry)
+            wrong = _wrong_size(where, geometry)
+            if wrong and not repair:
+                raise ModelError(wrong)
             filename = geometry.get("filename", "")
             endless = geometry.get(HALF_SPACE) == "true"
-            elements.append(CollisionElement(name, body, geometry.tag, filename, endless))
+            said = ((key, collision.get(key)) for key in SURFACE)
+            surface = {key: float(text) for key, text in said if text is not None}
+            element = CollisionElement(name, body, geometry.tag, filename, endless, surface, wrong)
+            elements.append(element)
     return elements
 
 
-def _check_size(where: str, geometry: ElementTree.Element) -> None:
+def _wrong_size(where: str, geometry: ElementTree.Element) -> str:
+    """What is wrong with the size of a shape; empty if nothing is."""
     attributes, count = SIZES[geometry.tag]
     text = " ".join(geometry.get(attribute, "") for attribute in attributes)
     try:
@@ -90,6 +104,5 @@ def _check_size(where: str, geometry: ElementTree.Element) -> None:
         size = np.array([])
     if len(size) != count or not (np.isfinite(size) & (size > 0.0)).all():
         needs = f"must be {count} positive number{'s' if count > 1 else ''}"
-        raise ModelError(
-            f"{where} is a {geometry.tag} whose {' and '.join(attributes)} {needs}, got '{text}'"
-        )
+        return f"{where} is a {geometry.tag} whose {' and '.join(attributes)} {needs}, got '{text}'"
+    return ""

@@ -100,7 +100,7 @@ def convex_hull(
             kept = _simplify(corners, tolerance)
             deviation = _distance_to_hull(corners, kept)
             mesh, center = _polyhedron(scipy.spatial.ConvexHull(kept), kept, deviation)
-    except (scipy.spatial.QhullError, ValueError) as error:
+    except (scipy.spatial.QhullError, ValueError, IndexError) as error:
         raise ModelError(f"collision '{name}' is a mesh without a volume") from error
     extent = float(np.ptp(corners, axis=0).max())
     if deviation > (tolerance or COARSEST * extent):

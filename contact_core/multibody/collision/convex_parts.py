@@ -25,6 +25,9 @@ SEED = 0
 # Distance between the surfaces of a mesh and of its hull, as a share of its extent, from which
 # it is not passed over that a mesh collides as its hull.
 CONCAVE = 0.05
+# Robots of one kind have the same meshes, whose hulls take seconds: so many are kept.
+_KEPT = 512
+_known: dict[str, tuple[list[tuple[ConvexMesh, np.ndarray]], str]] = {}
 ROUNDING = 1e-6  # of coordinates in single precision
 # Middles of a triangle and of its sides: a tube has all its corners at its ends.
 _SAMPLES = np.array([[2, 2, 2], [3, 3, 0], [0, 3, 3], [3, 0, 3]]) / 6.0
@@ -51,6 +54,23 @@ def convex_hulls(
         ModelError: If the mesh has no volume, a hull cannot be simplified, or parts cannot be
             found.
     """
+    if decompose:
+        return _find_hulls(points, triangles, name, decompose, simplify)
+    digest = hashlib.sha256(np.ascontiguousarray(points).tobytes())
+    digest.update(np.ascontiguousarray(triangles).tobytes() + repr((name, simplify)).encode())
+    key = digest.hexdigest()
+    if key not in _known:
+        if len(_known) >= _KEPT:
+            _known.clear()
+        _known[key] = _find_hulls(points, triangles, name, 0.0, simplify)
+    hulls, excess = _known[key]
+    return list(hulls), excess
+
+
+def _find_hulls(
+    points: np.ndarray, triangles: np.ndarray, name: str, decompose: float, simplify: float
+) -> tuple[list[tuple[ConvexMesh, np.ndarray]], str]:
+    """Find them, see :func:`convex_hulls`."""
     hull, center = convex_hull(points, name, simplify)
     hulls = [(hull, center)]
     if not len(triangles):

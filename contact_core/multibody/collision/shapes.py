@@ -86,10 +86,16 @@ class PlacedShape:
         shape: The shape.
         placement: Pose of the shape's frame in the frame of the body it is attached to.
         contype: Bits of what it is.
-        conaffinity: Bits of what it touches, see :meth:`may_touch`.
-        condim: MuJoCo's number of a contact's directions, see :meth:`moments`.
+        conaffinity: Bits of what it touches; two shapes touch if one is what the other touches.
+        condim: MuJoCo's number of a contact's directions, see :meth:`friction_with`.
+        priority: MuJoCo's, likewise; None where the file is no MJCF.
+        stiffness: What its file says of its surface [N/m]; None where it says nothing.
+        dissipation: Likewise, Hunt-Crossley d [s/m].
+        friction: Likewise, the coefficient.
         torsional: Its own torsional friction [m].
         rolling: Its own rolling friction [m].
+        source: What it is called in a MJCF, also if it is a part of that.
+        partners: Sources of the same file that it touches whatever the bits say.
     """
 
     name: str
@@ -99,21 +105,40 @@ class PlacedShape:
     contype: int = 1
     conaffinity: int = 1
     condim: int = 3
+    priority: int | None = None
+    stiffness: float | None = None
+    dissipation: float | None = None
+    friction: float | None = None
     torsional: float = 0.0
     rolling: float = 0.0
+    source: str = ""
+    partners: frozenset[str] = frozenset()
 
-    def may_touch(self, other: PlacedShape) -> bool:
-        """Return whether one of two shapes is something that the other one touches."""
-        return bool(self.contype & other.conaffinity or other.contype & self.conaffinity)
+    @property
+    def own_contact(self) -> tuple[float | None, ...]:
+        """What it says itself of how it touches."""
+        return (
+            self.condim, self.priority, self.stiffness, self.dissipation, self.friction,
+            self.torsional, self.rolling,
+        )  # fmt: skip
 
-    def moments(self, other: PlacedShape) -> tuple[float, float]:
-        """Return torsional and rolling friction [m] with another shape, by MuJoCo's rule.
+    def friction_with(self, other: PlacedShape) -> tuple[float | None, float, float]:
+        """Return sliding, torsional and rolling friction with another shape, by MuJoCo's rule.
 
-        The greater ones, as far as the greater condim has them: 4 the torsional, 6 both.
+        They are those of the shape with the greater priority, or else the greater ones, as far as
+        condim has them: 1 none, 3 the sliding, 4 the torsional, 6 the rolling. The sliding one is
+        None unless both are of a MJCF.
         """
-        condim = max(self.condim, other.condim)
-        torsional = max(self.torsional, other.torsional) if condim >= 4 else 0.0
-        return torsional, max(self.rolling, other.rolling) if condim >= 6 else 0.0
+        one, two = self, other
+        if self.priority is not None and other.priority is not None:
+            one = self if self.priority >= other.priority else other
+            two = other if other.priority >= self.priority else self
+        condim = max(one.condim, two.condim)
+        torsional = max(one.torsional, two.torsional) if condim >= 4 else 0.0
+        rolling = max(one.rolling, two.rolling) if condim >= 6 else 0.0
+        if None in (one.priority, two.priority) or one.friction is None or two.friction is None:
+            return None, torsional, rolling
+        return (max(one.friction, two.friction) if condim >= 3 else 0.0), torsional, rolling
 
 
 def shape_from_coal(geometry: coal.CollisionGeometry, name: str) -> Shape:
@@ -177,6 +202,17 @@ def triangles_to_coal(points: np.ndarray, triangles: np.ndarray) -> coal.BVHMode
     return mesh
 
 
+def hull_to_coal(points: np.ndarray) -> coal.ConvexBase:
+    """Return the convex hull of points (n, 3) [m] as Coal's polyhedron.
+
+    Raises:
+        RuntimeError: If they have no volume.
+    """
+    corners = coal.StdVec_Vec3s()
+    corners.extend(list(points))
+    return coal.Convex.convexHull(corners, True, "Qt")
+
+
 def mesh_shape(hull: ConvexMesh) -> Shape:
     """Return the shape of a convex polyhedron."""
     x, y, z = (float(extent) for extent in np.abs(hull.vertices).max(axis=0))
@@ -203,7 +239,5 @@ def shape_to_coal(shape: Shape) -> coal.CollisionGeometry:
         case ShapeKind.CYLINDER:
             return coal.Cylinder(a, 2 * b)
     if shape.mesh is not None:
-        points = coal.StdVec_Vec3s()
-        points.extend(list(shape.mesh.vertices))
-        return coal.Convex.convexHull(points, True, "Qt")
+        return hull_to_coal(shape.mesh.vertices)
     return coal.Halfspace(0.0, 0.0, 1.0, 0.0)

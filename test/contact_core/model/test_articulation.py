@@ -1,6 +1,7 @@
 """What moves in a URDF: joints of all kinds, those that follow others, bodies without mass."""
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
 from contact_core.base.errors import ModelError, ModelWarning
@@ -119,6 +120,30 @@ def test_an_inertia_that_no_body_has_is_repaired_if_asked_to():
     with pytest.warns(ModelWarning, match=r"body 'b' .* \[0.1 0.1 0.4\] .*: taken as 0.2 each"):
         (body,) = read_articulation(text, repair=True).bodies
     np.testing.assert_allclose(body.inertia.inertia, 0.2 * np.eye(3))
+
+
+BLOB = """<robot name="r"><link name="a"><inertial><origin xyz="0 0 0.01"/><mass value="0.3"/>
+  <inertia ixx="1" iyy="1" izz="0" ixy="0" ixz="0" iyz="0"/></inertial>{}</link></robot>"""
+HALF = '<collision><origin xyz="{} 0 0"/><geometry><box size="0.2 0.4 0.6"/></geometry></collision>'
+
+
+def test_a_body_that_would_turn_without_inertia_gets_that_of_its_shapes():
+    """Of two boxes side by side: that of the box that they make."""
+    text = BLOB.format(HALF.format(0.1) + HALF.format(-0.1))
+    with pytest.raises(ModelError, match=r"inertias \[0 1 1\] .*they must be > 0"):
+        read_articulation(text, free=True)
+    with pytest.warns(ModelWarning, match=r"\[0 1 1\] .*: taken as those of its shapes, \[0.008 "):
+        (body,) = read_articulation(text, free=True, repair=True).bodies
+    assert body.inertia.mass == 0.3
+    np.testing.assert_allclose(body.inertia.lever, [0.0, 0.0, 0.01])
+    box = pin.Inertia.FromBox(0.3, 0.4, 0.4, 0.6)
+    np.testing.assert_allclose(body.inertia.inertia, box.inertia, atol=1e-15)
+    with pytest.warns(ModelWarning, match=r"taken as 0.667 each"):
+        read_articulation(BLOB.format(""), free=True, repair=True)
+    point = text.replace('ixx="1" iyy="1"', 'ixx="0" iyy="0"')
+    with pytest.warns(ModelWarning, match=r"\[0 0 0\] .*: taken as those of its shapes"):
+        (same,) = read_articulation(point, free=True, repair=True).bodies
+    np.testing.assert_array_equal(same.inertia.inertia, body.inertia.inertia)
 
 
 def test_a_joint_that_moves_no_mass_is_held_if_asked_to():

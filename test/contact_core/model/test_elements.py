@@ -142,6 +142,21 @@ def test_many_lines_are_not_all_told(tmp_path):
     assert message == "it: robot/linc (line 2, line 3, line 4 and 6 more): unknown, not read"
 
 
+def test_what_is_there_twice_has_to_say_the_same(tmp_path):
+    text = """<robot name="r"><link name="a"><inertial><mass value="1"/>\n<mass  value="{}" />
+      <inertia ixx="1" iyy="1" izz="1"/></inertial></link></robot>"""
+    assert warned(text.format(1), tmp_path) == []
+    with pytest.raises(ModelError, match=r"inertial/mass \(line 2\): is there twice"):
+        self_contained(text.format(2), "it", tmp_path)
+
+
+def test_blank_lines_above_a_file_count(tmp_path):
+    (message,) = warned(
+        '\n\n<?xml version="1.0"?>\n<robot name="r">\n<linc name="a"/></robot>', tmp_path
+    )
+    assert message == "it: robot/linc (line 5): unknown, not read"
+
+
 def test_a_line_is_that_of_the_file_that_has_it(tmp_path):
     part = tmp_path / "part.xml"
     part.write_text('<mujocoinclude>\n<body>\n<geom size="1" gap="1"/></body></mujocoinclude>')

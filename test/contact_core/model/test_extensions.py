@@ -131,6 +131,18 @@ def test_what_an_inertial_leaves_out_is_zero():
     np.testing.assert_allclose(matrix, [[12.2, 12.1], [12.1, 12.1]])
 
 
+def test_a_plane_of_bullet_is_a_half_space(tmp_path):
+    text = """<robot name="r"><link name="a"><collision><origin xyz="1 2 3"
+      rpy="0 0 1.5707963267948966"/><geometry>
+      <plane normal="2 0 0"/></geometry></collision></link></robot>"""
+    (shape,) = collision_shapes(self_contained(text, "it", tmp_path))
+    assert shape.shape.kind is ShapeKind.HALF_SPACE
+    np.testing.assert_allclose(shape.placement.translation, [1.0, 2.0, 3.0], atol=1e-12)
+    np.testing.assert_allclose(shape.placement.rotation[:, 2], [0.0, 1.0, 0.0], atol=1e-12)
+    with pytest.raises(ModelError, match=r"it: plane \(line 3\) has no direction: normal '0 0 0'"):
+        self_contained(text.replace("2 0 0", "0 0 0"), "it", tmp_path)
+
+
 def test_shapes_of_a_plane_are_on_what_is_fixed():
     text = """<robot name="r"><link name="a"><collision><geometry><box size="1 1 2"
       half_space="true"/></geometry></collision></link></robot>"""

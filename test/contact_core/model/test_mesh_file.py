@@ -1,11 +1,13 @@
 """Meshes are in metres and upright, whatever unit and axis their files have."""
 
 import numpy as np
+import pinocchio as pin
 import pytest
+from concave_meshes import WALL, WIDTH, trough
 
-from contact_core.model.mesh_file import load_mesh
+from contact_core.model.mesh_file import load_mesh, shared_inertia
 from contact_core.model.visuals import visuals
-from contact_core.multibody.collision.shapes import triangles_from_coal
+from contact_core.multibody.collision.shapes import triangles_from_coal, triangles_to_coal
 from contact_core.robot.description import collision_shapes
 
 DAE = """<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema"
@@ -90,3 +92,26 @@ def test_an_upright_gltf_is_that_of_drake(tmp_path):
     points = found.shape.mesh.vertices + found.placement.translation
     np.testing.assert_allclose(points.min(axis=0), expected.min(axis=0), atol=1e-6)
     np.testing.assert_allclose(points.max(axis=0), expected.max(axis=0), atol=1e-6)
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_a_closed_mesh_has_the_inertia_of_its_walls_and_another_one_that_of_its_hull(missing):
+    points, triangles = trough()
+    mesh = triangles_to_coal(points, triangles[missing:])
+    place = pin.SE3(pin.rpy.rpyToMatrix(0.1, 0.2, 0.3), np.array([1.0, 2.0, 3.0]))
+    solid = pin.GeometryObject("trough", 0, 0, place, mesh)
+    boxes = [((WIDTH, WIDTH, WALL), 0.0), *[((WALL, WIDTH, WIDTH - WALL), x) for x in (-1, 1)]]
+    expected = pin.Inertia.Zero()
+    for (x, y, z), side in [((WIDTH,) * 3, 0.0)] if missing else boxes:
+        middle = [0.5 * side * (WIDTH - WALL), 0.5 * y, z / 2 if not side else (WIDTH + WALL) / 2]
+        box = pin.Inertia.FromBox(x * y * z, x, y, z)
+        expected += pin.SE3(np.eye(3), np.array(middle)).act(box)
+    moments = place.rotation @ expected.inertia @ place.rotation.T * (0.7 / expected.mass)
+    np.testing.assert_allclose(shared_inertia([solid], 0.7), moments, atol=1e-12)
+
+
+def test_nothing_has_no_inertia():
+    assert shared_inertia([], 1.0) is None
+    flat = triangles_to_coal(np.eye(3), np.array([[0, 1, 2]]))
+    solid = pin.GeometryObject("flat", 0, 0, pin.SE3.Identity(), flat)
+    assert shared_inertia([solid], 1.0) is None

@@ -255,6 +255,61 @@ def test_a_linear_equality_of_joints_is_a_mimic_joint():
     assert (mimic.master, mimic.ratio, mimic.offset) == ("i", -2.0, pytest.approx(0.1 + 2 * 0.5))
 
 
+def test_the_range_of_a_tendon_is_that_of_the_one_joint_it_depends_on():
+    """Also by a joint that follows it; -0.2 <= 2 (j + i) <= 0.4 with j = 1 + i."""
+    text = mjcf(
+        body('<joint name="i" type="slide" range="-1 1"/>', "a")
+        + body('<joint name="j" type="slide"/>', "b"),
+        """<tendon><fixed name="s" range="-0.2 0.4"><joint joint="i" coef="-0.5"/></fixed>
+          <fixed name="t" range="-0.2 0.4"><joint joint="i" coef="2"/><joint joint="j" coef="2"/>
+          </fixed></tendon><equality><joint joint1="j" joint2="i" polycoef="1 1"/></equality>""",
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        law = read_articulation(text).bodies[0].law
+    assert (law.lower, law.upper) == pytest.approx((-0.55, -0.4))
+    with pytest.raises(ModelError, match="joint 'i' has no position within its tendons' ranges"):
+        read_articulation(text.replace('range="-1 1"', 'range="0 1"'))
+
+
+LEFT_OUT = """<tendon><fixed name="t" stiffness="1" range="0 1"><joint joint="i" coef="1"/>
+  <joint joint="j" coef="1"/></fixed></tendon><equality><tendon name="e" tendon1="t" tendon2="t"/>
+  </equality>"""
+
+
+def test_what_cannot_be_simulated_is_left_out_if_asked_to():
+    text = mjcf(
+        '<geom name="hill" type="hfield" hfield="h"/>'
+        + body('<joint name="i"/>', "a")
+        + body('<joint name="j"/>', "b"),
+        LEFT_OUT,
+    )
+    with pytest.raises(ModelError, match="geom 'hill' is of type 'hfield'"):
+        read_articulation(text)
+    with pytest.warns(ModelWarning, match="'hill' is a height field: left out; .*tendon 't' has"):
+        model = read_mjcf(text, repair=True)
+    assert set(model.starts) == {"i", "j"}
+    assert "hill" not in [geom.name for geom in model.geoms]
+
+
+@pytest.mark.parametrize("constant", ["", 'polycoef="0.1"'])
+def test_a_tendon_whose_length_is_kept_couples_its_two_joints_as_in_mujoco(constant):
+    mujoco = pytest.importorskip("mujoco")
+    text = mjcf(
+        body('<joint name="i" type="slide" ref="0.5"/>', "a") + body('<joint name="j"/>', "b"),
+        f"""<tendon><fixed name="t"><joint joint="i" coef="-0.5"/><joint joint="j" coef="0.25"/>
+          </fixed></tendon><equality><tendon tendon1="t" {constant}/></equality>""",
+    )
+    mimic = read_articulation(text).bodies[1].mimic
+    assert (mimic.master, mimic.ratio) == ("i", 2.0)
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    for q in (0.5, -0.3):
+        data.qpos[:] = q, mimic.ratio * q + mimic.offset
+        mujoco.mj_forward(model, data)
+        assert data.efc_pos[0] == pytest.approx(0.0, abs=1e-12)
+
+
 def test_equalities_of_bodies_hold_them_where_the_file_places_them():
     """Also where their joints do not start at zero; one that is not active is left out."""
     text = mjcf(

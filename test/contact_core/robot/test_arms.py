@@ -6,11 +6,11 @@ import coal
 import numpy as np
 import pinocchio as pin
 import pytest
-from public_models import folder
 
 from contact_core.multibody.collision.shapes import shape_to_coal
 from contact_core.robot.description import read_urdf
 from contact_core.robot.robot import Robot
+from contact_experiments.models.packages import folder
 
 # Joints, flange, published mass [kg], and a home at which nothing touches.
 UR5E = ("shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3")

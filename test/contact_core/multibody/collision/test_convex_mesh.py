@@ -3,7 +3,6 @@
 import coal
 import numpy as np
 import pytest
-from public_models import folder
 from quadprog import solve_qp
 from scipy.spatial import ConvexHull
 
@@ -15,6 +14,7 @@ from contact_core.multibody.collision.convex_mesh import (
     depth_in_hull,
 )
 from contact_core.multibody.collision.shapes import triangles_from_coal
+from contact_experiments.models.packages import folder
 
 CUBE = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
 
@@ -161,7 +161,7 @@ def test_depth_in_a_hull_is_that_of_the_deepest_point():
     assert depth_in_hull(np.array([[0.0, 0.0, 0.75], [0.5, 0.5, 0.5]]), mesh) == 0.5
 
 
-@pytest.mark.parametrize("points", [CUBE[:4], CUBE[:3], np.zeros((0, 3))], ids=len)
+@pytest.mark.parametrize("points", [CUBE[:4], CUBE[:3], np.zeros((0, 3)), np.zeros(0)])
 def test_points_without_a_volume_are_refused(points):
     with pytest.raises(ModelError, match="'plate' is a mesh without a volume"):
         convex_hull(points, "plate")

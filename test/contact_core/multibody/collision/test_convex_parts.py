@@ -8,25 +8,40 @@ import coal
 import numpy as np
 import pytest
 from concave_meshes import WALL, WIDTH, trough
-from public_models import folder
 from scipy.spatial import ConvexHull
 
 from contact_core.base.errors import ModelError
 from contact_core.multibody.collision import convex_parts as module
 from contact_core.multibody.collision.convex_mesh import convex_hull
 from contact_core.multibody.collision.convex_parts import (
+    convex_hulls,
     convex_parts,
     depth_of_surface,
     gap_of_hull,
     volume_ratio,
 )
 from contact_core.multibody.collision.shapes import triangles_from_coal
+from contact_experiments.models.packages import folder
 
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path / "contact_stack" / "convex_parts"
+
+
+def test_hulls_of_one_mesh_are_found_once():
+    points, triangles = trough()
+    ((first, _),), excess = convex_hulls(points, triangles, "trough", 0.0)
+    ((again, _),), same = convex_hulls(points.copy(), triangles.copy(), "trough", 0.0)
+    assert (again is first, same) == (True, excess)
+    for other in (
+        (points * 2.0, triangles, "trough", 0.0),
+        (points, triangles[2:], "trough", 0.0),
+        (points, triangles, "other", 0.0),
+        (points, triangles, "trough", 0.0, 1e-3),
+    ):
+        assert convex_hulls(*other)[0][0][0] is not first
 
 
 def test_a_trough_is_deep_in_its_hull_and_has_less_volume():

@@ -1,4 +1,4 @@
-"""Robots that others have published on PyPI: the extra ``models`` installs them."""
+"""Packages on PyPI with robots and objects that others have published."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-# Distribution -> folder of its models below site-packages.
+# Distribution -> folder of its URDFs below site-packages: the extra ``models`` installs them.
 PACKAGES = {
     "airo-models": "airo_models",
     "dexmate-urdf": "dexmate_urdf",
@@ -21,6 +21,7 @@ MJCF_PACKAGES = {
     "gymnasium-robotics": "gymnasium_robotics/envs",
     "robosuite": "robosuite/models/assets",
 }
+_KINDS = {".urdf": "<robot", ".sdf": "<sdf", ".xml": "<mujoco"}
 
 
 def folder(package: str) -> Path:
@@ -38,5 +39,24 @@ def urdfs(package: str) -> tuple[Path, ...]:
 @cache
 def mjcfs(package: str) -> tuple[Path, ...]:
     """Return the MJCFs of a package, parts of others among them; none if it is not installed."""
-    files = sorted(folder(package).rglob("*.xml"))
-    return tuple(path for path in files if "<mujoco" in path.read_text(errors="ignore"))
+    return tuple(path for path in models_in(folder(package)) if path.suffix == ".xml")
+
+
+def models_in(root: Path) -> list[Path]:
+    """Return all URDFs, SDFs and MJCFs in a folder, parts of MJCFs among them.
+
+    Args:
+        root: The folder; it need not exist.
+    """
+    found = (path for path in sorted(root.rglob("*")) if path.suffix in _KINDS)
+    return [p for p in found if p.is_file() and _KINDS[p.suffix] in p.read_text(errors="ignore")]
+
+
+def label(root: Path) -> str:
+    """Return name and version of the package in a folder that pip has installed it into.
+
+    Args:
+        root: The folder; it is called by its own name if pip says nothing there.
+    """
+    names = [info.name.removesuffix(".dist-info") for info in sorted(root.glob("*.dist-info"))]
+    return ", ".join(name.replace("-", " ").replace("_", "-") for name in names) or root.name

@@ -1,0 +1,1 @@
+"""Models that others have published, read by us and by the reference of their format."""
