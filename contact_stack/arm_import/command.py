@@ -162,7 +162,9 @@ def _check_free(folder: Path, force: bool) -> None:
         answer = input(f"{folder} is not empty; replace the robot in it? [y/N] ")
         if answer.strip().lower() in ("y", "yes"):
             return
-    raise ContactStackError(f"{folder} is not empty (valid: another --out, or --force to replace the robot in it)")
+    raise ContactStackError(
+        f"{folder} is not empty (valid: another --out, or --force to replace the robot in it)"
+    )
 
 
 def _ask(links: list[str]) -> str:
