@@ -200,7 +200,7 @@ STACK = dict(
     },
     entry_points={
         "console_scripts": [
-            "contact-stack = contact_stack.cli:main",
+            "contact-stack = contact_stack.entry:main",
             "tamsi_sim = tamsi_sim.node.simulator:main",
             "contact_estimator = contact_aware_control.node.estimator:main",
             "contact_aware_controller = contact_aware_control.node.controller:main",

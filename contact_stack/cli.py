@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, redirect_stderr, suppress
+from contextlib import AbstractContextManager, nullcontext, redirect_stderr, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any, TextIO
@@ -45,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP, and 141 if nobody reads the output
         to its end.
     """
+    _open_streams()
     words = list(sys.argv[1:] if argv is None else argv)
     if len(words) > 1 and not words[1].startswith("-"):
         # Before Python 3.12 argparse takes no name:=value behind an option.
@@ -56,6 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # A log needs no more of a progress bar than a line in ten seconds.
         os.environ.setdefault("TQDM_MININTERVAL", "10")
     try:
+        _check_folder()
         if words[-1:] in (["-h"], ["--help"]) and (text := kept_help(words[:-1])):
             print(text, end="")
             return 0
@@ -75,22 +77,70 @@ def main(argv: Sequence[str] | None = None) -> int:
     except _Terminated as end:
         return 128 + int(end.args[0])
     except BrokenPipeError:
-        # Whoever reads the output, such as head, has seen enough; Python would say so at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever reads the output, such as head, has seen enough.
+        _drop_output()
         return 128 + signal.SIGPIPE
     except OSError as error:
-        if error.filename is None:
+        if error.filename is None and error.errno not in (errno.ENOSPC, errno.EBADF):
             raise
         # A file that a person has named, or a disk that is full.
-        print(f"contact-stack: {error.filename}: {error.strerror}", file=sys.stderr)
+        place = error.filename2 or error.filename or "the output"
+        print(f"contact-stack: {place}: {error.strerror}", file=sys.stderr)
+        if error.filename is None:
+            _drop_output()
         return EXIT_ERROR
+    except Exception as error:
+        end = _signal_behind(error)
+        if end is None:
+            raise
+        return 128 + int(end.args[0])
     return int(code)
+
+
+def _open_streams() -> None:
+    """Open the standard streams that are closed, as of a daemon, to read and write nothing.
+
+    Otherwise the next file that is opened has the number of one, and what is printed ends in it.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(number, True)
+    os.close(number)
+    sys.stdin = sys.stdin or os.fdopen(0, closefd=False)
+    sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
+
+
+def _check_folder() -> None:
+    """Check that there still is a current folder.
+
+    Raises:
+        ContactStackError: If it was removed.
+    """
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise ContactStackError("the current folder is gone: change to another one") from None
+
+
+def _drop_output() -> None:
+    """Let what is not written yet go nowhere; Python would complain when it ends."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _signal_behind(error: BaseException | None) -> _Terminated | None:
+    """Return the signal that is the cause of an error, as of a module that was being read."""
+    while error is not None and not isinstance(error, _Terminated):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def _waiting_for_the_libraries() -> AbstractContextManager[None]:
     # Progress bars ask the environment when they are imported, which is set by now.
     from contact_core.base.waiting import waiting_for
 
+    if not sys.stderr.isatty():
+        return nullcontext()  # A script takes what it reads there for an error.
     return waiting_for("load what this command needs")
 
 
@@ -113,22 +163,33 @@ def _check_room(out: Path | None) -> None:
 
 
 class _Forgiving:
-    """A stream that nobody may read any more.
+    """A stream that nobody may read any more; in a log progress bars are lines.
 
     A progress bar that fails while it is drawn keeps the lock of all bars, and the others wait.
     """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self._log = not stream.isatty()
+        self._drawn = False
 
     def write(self, text: str) -> int:
-        with suppress(BrokenPipeError):
-            self._stream.write(text)
+        with suppress(OSError):
+            self._stream.write(self._as_line(text) if self._log else text)
         return len(text)
 
     def flush(self) -> None:
-        with suppress(BrokenPipeError):
+        with suppress(OSError):
             self._stream.flush()
+
+    def _as_line(self, text: str) -> str:
+        """Return what is drawn over a line as one of its own, nothing where it is wiped out."""
+        before, self._drawn = self._drawn, "\r" in text
+        if self._drawn:
+            line = text.rpartition("\r")[2].strip()
+            return f"{line}\n" if line else ""
+        # What ends the line of a bar.
+        return "" if before and text == "\n" else text
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)

@@ -28,6 +28,8 @@ LENGTH_STEP, ANGLE_STEP = 0.02, 0.03
 """Of a joint, at most [m, rad]."""
 Goal = Mapping[str, float | None]
 SMALL = 0.01
+MAX_GOAL = 1e3
+"""Larger goals are typing errors [m or rad]."""
 """Weight of an error on the way, and of an input, relative to one at the end."""
 
 
@@ -104,8 +106,10 @@ def _check_names(what: str, values: Goal, known: Iterable[str]) -> None:
     for name, value in values.items():
         if name not in known:
             raise ConfigError(f"{what}: unknown state '{name}' ({choices(known, name)})")
-        if value is not None and not np.isfinite(value):
-            raise ConfigError(f"{what}: {name} is {value} (valid: finite)")
+        if value is not None and not abs(value) <= MAX_GOAL:
+            raise ConfigError(
+                f"{what}: {name} is {value:g} (valid: >= {-MAX_GOAL:g}, <= {MAX_GOAL:g})"
+            )
 
 
 def _scene_start(dynamics: QuasiDynamics) -> dict[str, float]:

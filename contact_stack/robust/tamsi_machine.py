@@ -184,7 +184,7 @@ class _Machine:
             drives.target_rate[self._driven] = (after - before) / SAMPLE
             status = engine.step(SAMPLE)
             if status is not StepStatus.OK:
-                raise WorldError(status.remedy)
+                raise WorldError(status.remedy + engine.trouble())
             for contact in engine.contacts():
                 point, surface = contact.shape_a, contact.shape_b
                 if contact.instance_b == MACHINE:

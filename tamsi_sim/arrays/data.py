@@ -41,7 +41,9 @@ CONTACTS = 3
 WORST_SUBSTEPS = 4
 SUBSTEPS = 5
 ISLANDS = 6
-COUNTERS = 7
+STUCK = 7
+"""One more than the contact at which the last step did not converge; 0 if there is none."""
+COUNTERS = 8
 # Entries of EnergyWatch.ledger: energy at the start, work of drives and applied forces since,
 # what there was to move things, the weights' potential at the start and where it was lowest; and
 # 1 if it was too much.
@@ -113,7 +115,8 @@ class ShearMemory(NamedTuple):
         point: (nc, 3) the points, from A's origin, world axes [m].
         shear: (nc, 3) of A against B, world [m].
         twist: (nr, 3) turn of A against B that moments have held, world [rad].
-        table: (hash) scratch, the pairs by the hash of their shapes.
+        table: (hash) scratch, the pairs by the hash of their shapes; -1 where there is none.
+        slot: (np) scratch, where they are in it.
         q: (nq) positions after that step; where others were set by hand, nothing is sheared.
     """
 
@@ -125,6 +128,7 @@ class ShearMemory(NamedTuple):
     shear: Annotated[np.ndarray, float, "nc", 3]
     twist: Annotated[np.ndarray, float, "nr", 3]
     table: Annotated[np.ndarray, int, "hash"]
+    slot: Annotated[np.ndarray, int, "np"]
     q: Annotated[np.ndarray, float, "nq"]
 
 
@@ -319,7 +323,7 @@ class Work(NamedTuple):
         drives: Inputs.
         contact_impulse: (nv) sum of J^T f h since it was last cleared [Nms or Ns].
         drift: (nv) with which free bodies move besides their end velocity in a step.
-        counters: (7) see the names above.
+        counters: (8) see the names above.
         kinematics: Where bodies are, and how they move.
         dynamics: Mass matrix and bias forces.
         poses: Where shapes are.

@@ -141,6 +141,7 @@ def make_work(model: Model, nq: int, room: Room, max_iterations: int) -> Work:
     angular = np.zeros((sizes["nr"], *work.jacobian.entry.shape[1:]))
     work = work._replace(angular=work.jacobian._replace(entry=angular))
     work.sweep.order[:] = np.arange(nh)
+    work.shear.table[:] = -1
     work.drives.effort_limit[:] = np.inf
     work.energy.q[:] = work.energy.v[:] = np.nan
     for kind, scalar in ((FREE, 6), (BALL, 3)):

@@ -83,6 +83,10 @@ class DrakeEngine:
         self._force.FixValue(self._context, np.zeros(plant.num_velocities()))
         self._simulator.Initialize()
 
+    def trouble(self) -> str:
+        """Return nothing: Drake does not say where it is stuck."""
+        return ""
+
     def relax(self) -> None:
         """Do nothing: Drake's friction has no springs."""
 

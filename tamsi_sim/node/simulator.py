@@ -386,8 +386,8 @@ class SimulatorNode(ManagedNode):
         self._plant.push(self._hands.torque(measured.position, measured.velocity))
         self._measurement = self._plant.tick(self._command, gripper, self._overlay)
         if self._measurement.status is not StepStatus.OK:
-            seconds = 1e-9 * self._stamp
-            raise ending(SimulationError(f"at {seconds:.3f} s: {self._measurement.status.remedy}"))
+            remedy = self._measurement.status.remedy + self._plant.engine.trouble()
+            raise ending(SimulationError(f"at {1e-9 * self._stamp:.3f} s: {remedy}"))
         if self._steps is not None:
             self._steps.left -= 1
 

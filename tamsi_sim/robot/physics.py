@@ -52,6 +52,9 @@ class Physics(Protocol):
     def evaluate(self) -> int:
         """Take over a state that was set, and return the number of contact points."""
 
+    def trouble(self) -> str:
+        """Return where the last step did not converge, to end a message with."""
+
     def contacts(self) -> list[ContactPoint]:
         """Return the contact points of the last step that carry a force."""
 

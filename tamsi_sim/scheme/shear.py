@@ -85,6 +85,9 @@ def recall_shear(simulation: Simulation, count: int) -> None:
                 last += 1
             _recall_pair(simulation, pair, first, last)
             first = last
+        # Clearing all of the table would take longer than all else in a small scene.
+        for k in range(memory.number[PAIRS]):
+            memory.table[memory.slot[k]] = -1
 
 
 @inlined_kernel
@@ -228,10 +231,9 @@ def _nearest(memory: ShearMemory, old: int, point: np.ndarray, origin: np.ndarra
 @inlined_kernel
 def _fill_table(memory: ShearMemory) -> None:
     """Enter the pairs that touched in the hash table."""
-    for k in range(memory.table.shape[0]):
-        memory.table[k] = -1
     for k in range(memory.number[PAIRS]):
-        memory.table[_slot(memory, memory.shapes[k, 0], memory.shapes[k, 1])] = k
+        memory.slot[k] = _slot(memory, memory.shapes[k, 0], memory.shapes[k, 1])
+        memory.table[memory.slot[k]] = k
 
 
 @inlined_kernel

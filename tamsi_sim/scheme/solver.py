@@ -14,7 +14,7 @@ import numpy as np
 from contact_core.base.kernel import inlined_kernel, leaf_kernel
 from contact_core.multibody.collision.arrays import NORMAL
 from contact_core.multibody.rigid_body.arrays import Jacobian
-from tamsi_sim.arrays.data import ISLANDS, ITERATIONS, ContactForces, Islands, Newton
+from tamsi_sim.arrays.data import ISLANDS, ITERATIONS, STUCK, ContactForces, Islands, Newton
 from tamsi_sim.arrays.simulation import SOLVE, Simulation, phase
 from tamsi_sim.scheme.closures import assemble_closures
 from tamsi_sim.scheme.contact import SMALL, project, slip_velocity, update_contact_force
@@ -67,9 +67,23 @@ def solve(simulation: Simulation) -> int:
         most = max(most, iterations)
         if iterations > settings.max_iterations:
             counters[ITERATIONS] += settings.max_iterations
+            counters[STUCK] = 1 + _most_moved(simulation, island)
             return 0
     counters[ITERATIONS] += most
+    counters[STUCK] = 0
     return 1
+
+
+@inlined_kernel
+def _most_moved(simulation: Simulation, island: int) -> int:
+    """Return an island's contact that the last update moved most, -1 if it has none."""
+    islands, update = simulation.islands, simulation.contact_forces.update
+    found, most = -1, -1.0
+    for k in range(islands.first_contact[island], islands.first_contact[island + 1]):
+        x, y, z = update[islands.contact[k]]
+        if x * x + y * y + z * z > most:
+            found, most = islands.contact[k], x * x + y * y + z * z
+    return found
 
 
 @inlined_kernel

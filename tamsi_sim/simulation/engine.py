@@ -12,7 +12,7 @@ from contact_core.base.errors import ConfigError, ModelError, choices, real_numb
 from contact_core.base.lazy import needs
 from contact_core.multibody.collision.arrays import NORMAL
 from contact_core.robot.scene_config import SolverConfig
-from tamsi_sim.arrays.data import STEPS, Drives, ShearMemory, Work
+from tamsi_sim.arrays.data import STEPS, STUCK, Drives, ShearMemory, Work
 from tamsi_sim.arrays.settings import scheme_settings
 from tamsi_sim.arrays.simulation import make_simulation
 from tamsi_sim.arrays.status import STATUSES, StepStatus
@@ -417,6 +417,19 @@ class Engine:
             if found.status != StepStatus.TOO_MANY_CONTACTS or not self._make_room():
                 return found
             self.restore(before)
+
+    def trouble(self) -> str:
+        """Return the contact at which the last step did not converge, to end a message with."""
+        contact = int(self.counters[STUCK]) - 1
+        if contact < 0:
+            return ""
+        found, built = self.work.contacts, self.built
+        a, b = (
+            f"'{built.instances[shape]}' ({built.shapes[shape].body})"
+            for shape in self.work.pairs.shapes[found.pair[contact]]
+        )
+        place = ", ".join(f"{x:.4g}" for x in found.point[contact])
+        return f"; it is stuck where {a} touches {b}, at ({place}) m"
 
     def evaluate(self) -> int:
         """Compute kinematics, mass matrix, bias and contacts of the current state.

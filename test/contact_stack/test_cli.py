@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from command import WITHOUT_LAUNCH_ROS
+from tqdm import tqdm
 
 from contact_core.base.errors import ConfigError
 from contact_core.base.files import share
@@ -152,6 +154,73 @@ def test_a_reader_that_has_seen_enough_ends_a_command_quietly() -> None:
     assert process.wait(60) == 128 + signal.SIGPIPE
     assert process.stderr is not None
     assert process.stderr.read() == ""
+
+
+@pytest.mark.parametrize(
+    ("shell", "code", "said"),
+    [
+        ("{command} >&-", 0, ""),
+        ("{command} 2>&-", 0, ""),
+        ("{command} <&- >&- 2>&-", 0, ""),
+        ("{command} > /dev/full", 2, "contact-stack: the output: No space left on device\n"),
+        (
+            'mkdir gone && cd gone && rmdir "$PWD" && {command}',
+            2,
+            "contact-stack: the current folder is gone: change to another one\n",
+        ),
+    ],
+)
+def test_closed_and_full_streams_and_a_folder_that_is_gone(
+    shell: str, code: int, said: str, tmp_path: Path
+) -> None:
+    command = f"{sys.executable} -m contact_stack.cli paper --list"
+    ended = subprocess.run(
+        ["bash", "-c", shell.format(command=command)],
+        cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[1])},
+    )  # fmt: skip
+    assert (ended.returncode, ended.stderr) == (code, said)
+
+
+def test_it_can_be_interrupted_before_it_is_loaded() -> None:
+    program = (
+        "import os, signal, sys\nfrom contact_stack import entry\n"
+        "class Loading:\n"
+        "    def find_spec(self, name, *where):\n"
+        "        if name == 'contact_stack.cli':\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Loading())\nentry.main()"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
+
+
+def test_a_signal_that_a_module_took_for_an_error_of_its_own_ends_a_command(wait_command) -> None:
+    def main(args: object) -> int:
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except KeyboardInterrupt as end:
+            raise RuntimeError("Error calling __set_name__") from end
+        return 0
+
+    wait_command.main = main
+    assert cli.main(["wait"]) == 143
+
+
+def test_bars_are_lines_in_a_log() -> None:
+    log = io.StringIO()
+    stream = cli._Forgiving(log)
+    with tqdm(total=2, file=stream, mininterval=0.0, ncols=40, ascii=True) as bar:
+        bar.update()
+        bar.write("found", file=stream)
+        bar.update()
+    lines = log.getvalue().splitlines()
+    assert "found" in lines
+    assert all(line.strip() for line in lines)
+    assert "\r" not in log.getvalue()
+    assert "2/2" in lines[-1]
 
 
 @pytest.mark.parametrize("words", [[], ["no_such_command"]])

@@ -1,5 +1,7 @@
 """Time stepping: accuracy, conservation, standing and sliding, failures as data."""
 
+import re
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -129,8 +131,10 @@ def tumbling_brick(time_step, solver):
 def test_sub_steps_rescue_a_step_that_needs_too_many_iterations():
     failing = tumbling_brick(5e-3, SolverConfig(max_iterations=6, max_substeps=1))
     assert failing.step(200) == StepStatus.NOT_CONVERGED
+    assert re.match(r"; it is stuck where 'brick' .*touches 'ground'.* at \(", failing.trouble())
     rescued = tumbling_brick(5e-3, SolverConfig(max_iterations=6, max_substeps=20))
     assert rescued.step(200) == StepStatus.OK
+    assert rescued.trouble() == ""
     assert rescued.work.counters[RETRIES] > 0
 
 

@@ -98,7 +98,8 @@ def test_a_problem_of_ones_own_is_planned_by_the_node(server, tmp_path: Path) ->
         (["--goal", "can/x=0.6"], "goal: unknown state 'can/x' (valid: thing/x"),
         (["--goal", "thing/x=0.6", "0.1"], "--goal: either all states, or some as NAME=X"),
         (["--goal", "thing/x=any"], "goal: nothing has one"),
-        (["--goal", "thing/x=inf"], "goal: thing/x is inf (valid: finite)"),
+        (["--goal", "thing/x=inf"], "goal: thing/x is inf (valid: >= -1000, <= 1000)"),
+        (["--goal", "thing/x=1e300"], "goal: thing/x is 1e+300 (valid: >= -1000, <= 1000)"),
     ],
 )
 def test_what_a_scene_cannot_be_asked_is_one_line(
