@@ -90,10 +90,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             _drop_output()
         return EXIT_ERROR
     except Exception as error:
-        end = _signal_behind(error)
-        if end is None:
+        cause = _signal_behind(error)
+        if cause is None:
             raise
-        return 128 + int(end.args[0])
+        return 128 + int(cause.args[0])
     return int(code)
 
 
