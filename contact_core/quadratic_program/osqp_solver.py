@@ -31,8 +31,8 @@ class OsqpSolver(QuadraticProgramSolver):
         """Choose the accuracy.
 
         Args:
-            tolerance: Absolute and relative residual at which OSQP stops, on the
-                problem scaled to a unit Hessian.
+            tolerance: Absolute and relative residual at which OSQP stops, of the problem whose
+                greatest entry of the Hessian is one.
             max_iterations: Its iteration limit.
         """
         self._settings = {
@@ -52,7 +52,8 @@ class OsqpSolver(QuadraticProgramSolver):
         if np.any(problem.lower > problem.upper):
             return _failure(problem, QuadraticProgramStatus.INFEASIBLE)
         # OSQP stores the upper triangle of H, column by column: the rows of the lower one.
-        hessian = problem.hessian[np.tril_indices(n)]
+        scale = _scale(np.tril(problem.hessian), problem.gradient)
+        hessian, gradient = problem.hessian[np.tril_indices(n)] / scale, problem.gradient / scale
         rows = np.vstack((problem.constraint_matrix, np.eye(n)))
         bounds = {
             "l": np.concatenate((np.full(m, -np.inf), problem.lower)),
@@ -60,19 +61,19 @@ class OsqpSolver(QuadraticProgramSolver):
         }
         model = self._models.get((m, n))
         if model is None:
-            model = self._setup(hessian, problem.gradient, rows, bounds)
+            model = self._setup(hessian, gradient, rows, bounds)
             if model is None:
                 return _failure(problem, QuadraticProgramStatus.NOT_CONVEX)
             self._models[m, n] = model
         else:
-            model.update(q=problem.gradient, Px=hessian, Ax=rows.ravel(order="F"), **bounds)
+            model.update(q=gradient, Px=hessian, Ax=rows.ravel(order="F"), **bounds)
         result = model.solve(raise_error=False)
         status = _STATUS.get(result.info.status_val, QuadraticProgramStatus.ITERATION_LIMIT)
         if status != QuadraticProgramStatus.OPTIMAL:
             # A failed solve leaves a diverged warm start behind.
             del self._models[m, n]
             return _failure(problem, status)
-        dual = np.array(result.y)
+        dual = scale * np.array(result.y)
         multipliers = np.concatenate(
             (np.maximum(dual[:m], 0.0), np.maximum(-dual[m:], 0.0), np.maximum(dual[m:], 0.0))
         )
@@ -125,21 +126,28 @@ def solve_sparse(
         rows: (m, n) C.
         lower: (m) -inf for none.
         upper: (m) inf for none.
-        tolerance: Absolute and relative residual at which OSQP stops; it polishes then.
+        tolerance: Absolute and relative residual at which OSQP stops, of the problem whose greatest
+            entry of H is one; it polishes then.
         max_iterations: Its iteration limit.
 
     Returns:
         (status, best known x (n), number of iterations).
     """
-    model = osqp.OSQP()
+    model, scale = osqp.OSQP(), _scale(hessian.data, gradient)
     model.setup(
-        hessian, gradient, rows, lower, upper,
+        hessian / scale, gradient / scale, rows, lower, upper,
         eps_abs=tolerance, eps_rel=tolerance, max_iter=max_iterations, polishing=True,
         verbose=False,
     )  # fmt: skip
     result = model.solve(raise_error=False)
     status = _STATUS.get(result.info.status_val, QuadraticProgramStatus.NOT_CONVEX)
     return status, np.array(result.x), int(result.info.iter)
+
+
+def _scale(hessian: np.ndarray, gradient: np.ndarray) -> float:
+    """Return what the objective is measured in, so that residuals do not depend on its unit."""
+    largest = np.abs(hessian).max(initial=0.0) or np.abs(gradient).max(initial=0.0)
+    return float(largest) or 1.0
 
 
 def _is_finite(problem: QuadraticProgram) -> bool:

@@ -276,6 +276,19 @@ def test_osqp_agrees_on_problems_of_the_controller():
     assert compared > 60
 
 
+@pytest.mark.parametrize("unit", [1e-12, 1e-9, 1e-3, 1e6])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_unit_of_the_objective_does_not_matter(solver, unit):
+    problem = QuadraticProgram(
+        unit * np.eye(2), np.array([-unit, 0.0]), np.array([[1.0, 0.0]]), np.array([0.5]),
+        np.full(2, -np.inf), np.full(2, np.inf),
+    )  # fmt: skip
+    solution = make_solver(solver).solve(problem)
+    assert solution.status == QuadraticProgramStatus.OPTIMAL
+    np.testing.assert_allclose(solution.x, [0.5, 0.0], atol=1e-7)
+    assert solution.multipliers[0] == pytest.approx(0.5 * unit, rel=1e-6)
+
+
 def test_the_same_problem_gives_the_same_bits():
     problem = random_problem(np.random.default_rng(5))
     solver = DualActiveSetSolver()
