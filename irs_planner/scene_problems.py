@@ -64,6 +64,11 @@ def scene_problem(
     begin = {**_scene_start(dynamics), **(start or {})}
     if missing := [name for name in names if name not in begin]:
         raise ConfigError(f"start: the scene does not say where {', '.join(missing)} begins")
+    for i, low, high in zip(dynamics.commanded_states, *dynamics.position_limits, strict=True):
+        if not low <= begin[names[i]] <= high:
+            raise ConfigError(
+                f"start: {names[i]} is {begin[names[i]]:g} (valid: {low:g} to {high:g}, its limits)"
+            )
     if not any(value is not None for value in goal.values()):
         raise ConfigError(f"goal: nothing has one ({choices(objects)})")
     axes = KEPT if isinstance(dynamics, SpatialQuasiDynamics) else ()

@@ -173,7 +173,19 @@ class Scene:
         config = from_mapping(SceneConfig, own, beside=("objects", "surfaces"))
         scene = Scene(config, description, objects, surfaces)
         scene._check_names()
+        scene._check_start()
         return scene
+
+    def _check_start(self) -> None:
+        model = self.robot.model()
+        for name, position in self.initial_joints().items():
+            i = model.joints[model.getJointId(name)].idx_q
+            low, high = model.lowerPositionLimit[i], model.upperPositionLimit[i]
+            if not low <= position <= high:
+                raise ConfigError(
+                    f"joint '{name}' of the robot starts at {position:g} "
+                    f"(valid: {low:g} to {high:g}, its limits)"
+                )
 
     def _check_names(self) -> None:
         links = [frame.name for frame in self.robot.model().frames if _is_body(frame)]

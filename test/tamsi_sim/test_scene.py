@@ -53,6 +53,10 @@ def test_mug_starts_upright_between_the_pads():
         ({"objects": ["mug"]}, "objects must map names"),
         ({"surfaces": {"x": {"of": ["nobody"]}}}, "'nobody' is neither a group nor a body"),
         ({"may_touch": ["robot"]}, "may_touch needs entries like"),
+        (
+            {"robot": mapping()["robot"] | {"initial_positions": [0, 0, 0, 0, 0, 0, -3.2]}},
+            r"joint 'lbr_A7' of the robot starts at -3.2 \(valid: -3.05433 to 3.05433",
+        ),
     ],
 )
 def test_wrong_settings_are_refused(change, message):
