@@ -329,7 +329,7 @@ def planned_contacts(
         pairs = [i for i, _ in members]
         none = np.zeros_like(found.force[:, 0])
         force = sum((sign * found.force[:, i] for i, sign in members), none)
-        if np.abs(found.force[:, pairs]).max() > TOUCH:
+        if np.abs(found.force[:, pairs]).max(initial=0.0) > TOUCH:
             contacts.append(
                 LinkContact(
                     link,

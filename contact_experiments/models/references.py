@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 
+from contact_core.base.errors import ContactStackError
 from contact_core.model.actuator import Actuator
 from contact_core.model.articulation import UNLIMITED
 from contact_core.model.elements import parse
@@ -31,8 +32,11 @@ SPREAD = 0.5
 """Random coordinates are so far from zero [rad or m], and free bodies twice as far."""
 
 
-class IncomparableError(Exception):
-    """What a reference has no counterpart for in our engine."""
+class IncomparableError(ContactStackError):
+    """A reference has a joint or link that our engine has not.
+
+    The model is listed with this as its difference; compare the two files' names.
+    """
 
 
 @dataclass(frozen=True)

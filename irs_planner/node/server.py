@@ -144,7 +144,8 @@ def _contacts(
 
 def _limits(best: IrsPlan, force_margin: float) -> list[LinkForceLimit]:
     largest = {
-        link: float(np.linalg.norm(force, axis=1).max()) for link, force in best.link_forces.items()
+        link: float(np.linalg.norm(force, axis=1).max(initial=0.0))
+        for link, force in best.link_forces.items()
     }
     return [
         LinkForceLimit(link=link, force_limit=force_margin * force)

@@ -196,7 +196,7 @@ class QuasiDynamics(ContactDynamics):
         impulse = np.empty((len(q), rays * len(self.friction)))
         batch_kernels.impulse_batch(self._prepare(q), q, inputs, impulse)
         # normal = sum of the rays, tangential = mu times their sum along the edges.
-        ray = impulse.reshape(len(q), -1, rays) / self.time_step
+        ray = impulse.reshape(len(q), len(self.friction), rays) / self.time_step
         normal = ray.sum(axis=2, keepdims=True)
         tangential = self.friction[:, np.newaxis] * (ray @ self._edges)
         local = np.concatenate((normal, tangential), axis=2)

@@ -10,7 +10,13 @@ from contact_stack_msgs.action import PlanRobustContact, PlanThroughContact
 
 from contact_core.base.planning import PlanStatus, StopCondition
 from contact_ros.stamps import to_nanoseconds
-from irs_planner import PlannerSettings, build_problem, load_example
+from irs_planner import (
+    PlannerSettings,
+    SearchSettings,
+    build_problem,
+    load_example,
+    scene_problem,
+)
 from irs_planner.batch import PlanTask
 from irs_planner.node.goal import PlannerNodeConfig
 from irs_planner.node.server import IrsGoalPlanner
@@ -129,3 +135,19 @@ def test_a_plan_in_3d_has_poses_joints_and_forces_in_space() -> None:
     limit = {item.link: item.force_limit for item in message.planned_contact}["pusher"]
     total = best.link_forces["pusher"]
     assert limit == pytest.approx(2.0 * np.linalg.norm(total, axis=1).max())
+
+
+@pytest.mark.parametrize(
+    ("goal", "budget", "status"),
+    [(0.565, 60.0, PlanStatus.SUCCEEDED), (0.7, 1e-9, PlanStatus.TIME_BUDGET_REACHED)],
+)
+def test_a_plan_without_a_motion_is_answered_with_its_own_status(goal, budget, status) -> None:
+    """The box begins within the tolerance of its goal, or there is no time at all."""
+    problem = build_problem(scene_problem("push_box", {"box/x": goal}))
+    task = PlanTask(problem, PlannerSettings(), search=SearchSettings())
+    planner = IrsGoalPlanner(PlannerNodeConfig())
+    plan = planner.solve(task, StopCondition(budget), lambda feedback: None)
+    assert len(plan.best.inputs) == 0
+    message = planner.answer(task, plan).result()
+    assert message.status == getattr(PlanThroughContact.Result, status.name)
+    assert not message.contacts
