@@ -86,10 +86,11 @@ def _deep_starts(
     owners, found = engine.built.instances, {}
     for p in engine.observer.penetrations():
         owner, other = (owners[shape] for shape in p.shapes)
+        if owner != other:
+            continue
         root = roots.get(owner, {})
         one_root = owner in roots and root[p.a.body] == root[p.b.body]
-        apart = owner == other and (one_root or owner in repaired)
-        if apart and p.depth > MAX_START * p.thickness:
+        if (one_root or owner in repaired) and p.depth > MAX_START * p.thickness:
             found[frozenset(((owner, p.a.body), (owner, p.b.body)))] = p.subject
     if found:
         warnings.warn(

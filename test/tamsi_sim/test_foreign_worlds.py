@@ -630,3 +630,15 @@ def test_a_sdf_falls_on_the_ground():
     engine = World().add_ground().add("ball", text, (0.0, 0.0, 0.2)).build()
     assert engine.step(1000) == StepStatus.OK
     assert engine.observer.pose("ball", "a").translation[2] == pytest.approx(0.1, abs=2e-3)
+
+
+@pytest.mark.parametrize("name", ["a_first", "z_last"])
+def test_a_mjcf_may_start_on_what_is_not_its_own(name):
+    """Whose links are in no root of its file."""
+    ball = (
+        '<mujoco><worldbody><body name="ball" pos="0 0 0.049"><freejoint/>'
+        '<geom size="0.05" mass="1"/></body></worldbody></mujoco>'
+    )
+    engine = World().add_ground().add(name, ball).build()
+    assert engine.evaluate() == 1
+    assert engine.step(100) == StepStatus.OK
