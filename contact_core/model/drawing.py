@@ -10,11 +10,11 @@ import coal
 import numpy as np
 import pinocchio as pin
 import rich
-import scipy
 import viser
 from viser.infra import _infra
 from viser.infra._async_message_buffer import AsyncMessageBuffer
 
+from contact_core.multibody.collision.convex_mesh import hull_triangles
 from contact_core.multibody.collision.shapes import triangles_from_coal
 
 Color = tuple[float, float, float]
@@ -123,7 +123,7 @@ def draw_solid(
         case coal.BVHModelBase() | coal.ConvexBase():
             points, triangles = triangles_from_coal(solid)
             if not len(triangles):
-                triangles = _hull_triangles(points)
+                triangles = hull_triangles(points)
             # Files do not agree on which side of a triangle is outside.
             return [
                 scene.add_mesh_simple(
@@ -132,14 +132,6 @@ def draw_solid(
                 )
             ]  # fmt: skip
     return []
-
-
-def _hull_triangles(points: np.ndarray) -> np.ndarray:
-    """(m, 3) corners of the triangles of a convex hull, counter-clockwise as seen from outside."""
-    hull = scipy.spatial.ConvexHull(points)
-    p, q, r = np.moveaxis(points[hull.simplices], 1, 0)
-    inward = np.einsum("ij,ij->i", np.cross(q - p, r - p), hull.equations[:, :3]) < 0.0
-    return np.where(inward[:, None], hull.simplices[:, ::-1], hull.simplices)
 
 
 METRES_PER_NEWTON = 0.02

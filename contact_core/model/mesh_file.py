@@ -10,8 +10,8 @@ import coal
 import numpy as np
 import pinocchio as pin
 
+from contact_core.multibody.collision.convex_mesh import hull_to_coal
 from contact_core.multibody.collision.shapes import (
-    hull_to_coal,
     triangles_from_coal,
     triangles_to_coal,
 )

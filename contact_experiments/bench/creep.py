@@ -13,7 +13,7 @@ from tqdm import tqdm
 from contact_core.base.results import add_json_option, at_least, write_json
 from contact_core.robot.scene_config import SolverConfig
 from contact_core.robot.surface import Surface
-from contact_experiments.tamsi.benchmark.report import machine
+from contact_experiments.tamsi.benchmark.report import machine, machine_line
 from contact_experiments.tamsi.benchmark.runners import (
     DRAKE_SAP,
     DRAKE_TAMSI,
@@ -146,8 +146,8 @@ def main(args: argparse.Namespace) -> int:
         0.
     """
     about = machine()
-    versions = ", ".join(f"{name} {version or '-'}" for name, version in about["versions"].items())
-    print(f"{versions}\nspeed of what is held [um/s], {args.seconds} s under a constant load")
+    print(machine_line(about))
+    print(f"speed of what is held [um/s], {args.seconds} s under a constant load")
     print(f"| |{'|'.join(ENGINES)}|\n|---|{'---|' * len(ENGINES)}")
     table: dict[str, dict[str, float | str]] = {}
     with tqdm(total=len(SCENES) * len(ENGINES), leave=False) as bar:

@@ -18,6 +18,7 @@ from contact_experiments.tamsi.benchmark.report import (
     details_json,
     fit_lines,
     machine,
+    machine_line,
     missing_lines,
     plot_cost,
     row,
@@ -78,10 +79,7 @@ def main(args: argparse.Namespace) -> int:
             record_all(args.golden, lambda name: bar.update())
         return 0
     about = machine()
-    versions = ", ".join(f"{name} {version or '-'}" for name, version in about["versions"].items())
-    print(
-        f"{about['processor']}, load {about['load']:.1f}; {versions}\n{LEGEND}\n\n{HEADER}\n{UNITS}"
-    )
+    print(f"{machine_line(about)}\n{LEGEND}\n\n{HEADER}\n{UNITS}")
     results, tables = _measure([*args.scene, *_growth(args.scene)], args.rounds)
     for line in missing_lines(results.values()):
         print(line)

@@ -11,11 +11,11 @@ from pathlib import Path
 import coal
 import numpy as np
 import pinocchio as pin
-import scipy
 
 from contact_core.base.errors import ModelError
 from contact_core.model.mesh_file import load_mesh
 from contact_core.model.mjcf.geom import Geom
+from contact_core.multibody.collision.convex_mesh import hull_triangles
 from contact_core.multibody.collision.shapes import triangles_from_coal
 
 SEGMENTS = 24  # of what is round
@@ -121,14 +121,7 @@ def triangles_of(solid: coal.CollisionGeometry) -> tuple[np.ndarray, np.ndarray]
             ])  # fmt: skip
         case _:
             points, _ = triangles_from_coal(solid)
-    return points, _hull_triangles(points)
-
-
-def _hull_triangles(points: np.ndarray) -> np.ndarray:
-    hull = scipy.spatial.ConvexHull(points)
-    p, q, r = np.moveaxis(points[hull.simplices], 1, 0)
-    inward = np.einsum("ij,ij->i", np.cross(q - p, r - p), hull.equations[:, :3]) < 0.0
-    return np.where(inward[:, None], hull.simplices[:, ::-1], hull.simplices)
+    return points, hull_triangles(points)
 
 
 def copy_mesh(shape: ElementTree.Element, folder: Path, meshes: Mapping[str, Geom]) -> bool:
@@ -148,7 +141,7 @@ def copy_mesh(shape: ElementTree.Element, folder: Path, meshes: Mapping[str, Geo
         target = folder / name
         points, triangles = triangles_of(meshes[name].solid())
         if not len(triangles):
-            triangles = _hull_triangles(points)
+            triangles = hull_triangles(points)
         write_stl(target, points, triangles)
     else:
         source = Path(name)

@@ -15,8 +15,8 @@ import scipy
 from contact_core.base.errors import ModelError, choices
 from contact_core.model.mesh_file import load_mesh
 from contact_core.model.mjcf.document import Document, boolean, from_z, number, numbers, vector
+from contact_core.multibody.collision.convex_mesh import hull_to_coal
 from contact_core.multibody.collision.shapes import (
-    hull_to_coal,
     triangles_from_coal,
     triangles_to_coal,
 )

@@ -131,6 +131,32 @@ def stack_meshes(meshes: Sequence[ConvexMesh]) -> Meshes:
     )
 
 
+def hull_to_coal(points: np.ndarray) -> coal.ConvexBase:
+    """Return the convex hull of points (n, 3) [m] as Coal's polyhedron.
+
+    Raises:
+        RuntimeError: If they have no volume.
+    """
+    corners = coal.StdVec_Vec3s()
+    corners.extend(list(points))
+    return coal.Convex.convexHull(corners, True, "Qt")
+
+
+def hull_triangles(points: np.ndarray) -> np.ndarray:
+    """Return (m, 3) corners of the triangles of a convex hull, counter-clockwise from outside.
+
+    Args:
+        points: (n, 3) [m].
+
+    Raises:
+        scipy.spatial.QhullError: If they have no volume.
+    """
+    hull = scipy.spatial.ConvexHull(points)
+    p, q, r = np.moveaxis(points[hull.simplices], 1, 0)
+    inward = np.einsum("ij,ij->i", np.cross(q - p, r - p), hull.equations[:, :3]) < 0.0
+    return np.where(inward[:, None], hull.simplices[:, ::-1], hull.simplices)
+
+
 def depth_in_hull(points: np.ndarray, mesh: ConvexMesh) -> float:
     """Return how deep inside a hull the deepest point is.
 
@@ -201,13 +227,7 @@ def _distance_to_hull(corners: np.ndarray, kept: np.ndarray) -> float:
     Distance from a convex body is a convex function, so no point of the whole hull is further
     away than one of its corners.
     """
-    points = coal.StdVec_Vec3s()
-    points.extend(list(kept))
-    body, point, here = (
-        coal.Convex.convexHull(points, True, "Qt"),
-        coal.Sphere(0.0),
-        coal.Transform3s(),
-    )
+    body, point, here = hull_to_coal(kept), coal.Sphere(0.0), coal.Transform3s()
     hull = scipy.spatial.ConvexHull(kept)
     heights = (corners @ hull.equations[:, :3].T + hull.equations[:, 3]).max(axis=1)
     return max(

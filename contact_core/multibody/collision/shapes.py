@@ -10,7 +10,7 @@ import numpy as np
 import pinocchio as pin
 
 from contact_core.base.errors import ModelError, choices
-from contact_core.multibody.collision.convex_mesh import ConvexMesh
+from contact_core.multibody.collision.convex_mesh import ConvexMesh, hull_to_coal
 
 
 class ShapeKind(IntEnum):
@@ -200,17 +200,6 @@ def triangles_to_coal(points: np.ndarray, triangles: np.ndarray) -> coal.BVHMode
     mesh.addTriangles(np.asarray(triangles, dtype=np.int64))
     mesh.endModel()
     return mesh
-
-
-def hull_to_coal(points: np.ndarray) -> coal.ConvexBase:
-    """Return the convex hull of points (n, 3) [m] as Coal's polyhedron.
-
-    Raises:
-        RuntimeError: If they have no volume.
-    """
-    corners = coal.StdVec_Vec3s()
-    corners.extend(list(points))
-    return coal.Convex.convexHull(corners, True, "Qt")
 
 
 def mesh_shape(hull: ConvexMesh) -> Shape:

@@ -57,6 +57,12 @@ def machine() -> dict[str, Any]:
     }
 
 
+def machine_line(about: dict[str, Any]) -> str:
+    """Return in a line what :func:`machine` says."""
+    versions = ", ".join(f"{name} {version or '-'}" for name, version in about["versions"].items())
+    return f"{about['processor']}, load {about['load']:.1f}; {versions}"
+
+
 def scene_json(result: SceneResult) -> dict[str, Any]:
     """Return a scene's cost per step [us] and peer's cost over ours; None if missing."""
     figures: dict[str, Any] = {"ours_us": result.cost(OURS)}
