@@ -26,6 +26,14 @@ COMMAND_MODES = {
 class SolverConfig:
     """Settings of the TAMSI scheme."""
 
+    accuracy: float = parameter(
+        0.0,
+        "error of a step's positions, and of its velocities over 0.1 s, from which the engine "
+        "chooses its steps; 0 for steps of equal length",
+        unit="m, rad",
+        low=0.0,
+        high=1.0,
+    )
     stiction_velocity: float = parameter(
         1e-4, "slip speed v_s below which friction sticks", unit="m/s", above=0.0
     )

@@ -43,7 +43,13 @@ SUBSTEPS = 5
 ISLANDS = 6
 STUCK = 7
 """One more than the contact at which the last step did not converge; 0 if there is none."""
-COUNTERS = 8
+REJECTED = 8
+"""Steps that were too long for the accuracy, and taken again."""
+COUNTERS = 9
+# Entries of Work.pace: length of the step that is taken, of the one to try next, and what is left
+# of the time to advance by [s].
+LENGTH, NEXT, LEFT = 0, 1, 2
+PACE = 3
 # Entries of EnergyWatch.ledger: energy at the start, work of drives and applied forces since,
 # what there was to move things, the weights' potential at the start and where it was lowest; and
 # 1 if it was too much.
@@ -301,6 +307,36 @@ class EnergyWatch(NamedTuple):
     ledger: Annotated[np.ndarray, float, LEDGER]
 
 
+class Stash(NamedTuple):
+    """Where a step of controlled accuracy started, and where the whole of it led.
+
+    Attributes:
+        q: (nq) positions at the start.
+        v: (nv) velocities there.
+        deflection: (nv) of the joints' friction there.
+        bias: (nv) bias forces there.
+        target: (nv) of the joints' controllers there.
+        impulse: (nv) contact impulse until then.
+        ledger: (6) of the energy until then.
+        shear: Of the contacts there.
+        coarse_q: (nq) positions after one step.
+        coarse_v: (nv) velocities after it.
+        change: (nv) from there to where two halves of it led.
+    """
+
+    q: Annotated[np.ndarray, float, "nq"]
+    v: Annotated[np.ndarray, float, "nv"]
+    deflection: Annotated[np.ndarray, float, "nv"]
+    bias: Annotated[np.ndarray, float, "nv"]
+    target: Annotated[np.ndarray, float, "nv"]
+    impulse: Annotated[np.ndarray, float, "nv"]
+    ledger: Annotated[np.ndarray, float, LEDGER]
+    shear: ShearMemory
+    coarse_q: Annotated[np.ndarray, float, "nq"]
+    coarse_v: Annotated[np.ndarray, float, "nv"]
+    change: Annotated[np.ndarray, float, "nv"]
+
+
 class Model(NamedTuple):
     """What does not change during a simulation."""
 
@@ -323,7 +359,9 @@ class Work(NamedTuple):
         drives: Inputs.
         contact_impulse: (nv) sum of J^T f h since it was last cleared [Nms or Ns].
         drift: (nv) with which free bodies move besides their end velocity in a step.
-        counters: (8) see the names above.
+        counters: (9) see the names above.
+        pace: (3) see the names above.
+        stash: Where steps that are tried start from.
         kinematics: Where bodies are, and how they move.
         dynamics: Mass matrix and bias forces.
         poses: Where shapes are.
@@ -348,6 +386,8 @@ class Work(NamedTuple):
     contact_impulse: Annotated[np.ndarray, float, "nv"]
     drift: Annotated[np.ndarray, float, "nv"]
     counters: Annotated[np.ndarray, int, COUNTERS]
+    pace: Annotated[np.ndarray, float, PACE]
+    stash: Stash
     kinematics: Kinematics
     dynamics: BodyDynamics
     poses: ShapePoses

@@ -29,7 +29,9 @@ class SchemeSettings(NamedTuple):
     """Scalars of the scheme.
 
     Attributes:
-        time_step: h [s].
+        time_step: h; a period of several steps where the accuracy is given [s].
+        accuracy: Error of a step, see :mod:`tamsi_sim.scheme.error_control` [m and rad]; 0 for
+            steps of equal length.
         stiction_velocity: v_s [m/s] of ``tamsi`` (7).
         relative_tolerance: Newton stops when contact velocities change by less than this
             times v_s.
@@ -45,6 +47,7 @@ class SchemeSettings(NamedTuple):
     """
 
     time_step: float
+    accuracy: float
     stiction_velocity: float
     relative_tolerance: float
     max_iterations: int
@@ -66,6 +69,7 @@ def scheme_settings(solver: SolverConfig, time_step: float) -> SchemeSettings:
     """
     return SchemeSettings(
         time_step=float(time_step),
+        accuracy=solver.accuracy,
         stiction_velocity=solver.stiction_velocity,
         relative_tolerance=solver.relative_tolerance,
         max_iterations=solver.max_iterations,

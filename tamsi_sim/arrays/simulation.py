@@ -22,7 +22,7 @@ from numba.experimental import structref
 from numba.extending import intrinsic, lower_getattr_generic
 
 from contact_core.base.kernel import Function, inlined_kernel, inner_kernel, kernel
-from tamsi_sim.arrays.data import Model, Work
+from tamsi_sim.arrays.data import LENGTH, NEXT, Model, Work
 from tamsi_sim.arrays.settings import SchemeSettings
 
 
@@ -80,11 +80,11 @@ def _bundle(fields: tuple[Any, ...]) -> Simulation:
     return Simulation(*fields)
 
 
-COLLIDE, EVALUATE, SOLVE, STEP = 0, 1, 2, 3
+COLLIDE, EVALUATE, SOLVE, PROCEED, STEP, PERIOD = range(6)
 """Numbers of the phases: they are part of compiled code."""
 
 _kernels: dict[int, Any] = {}
-_addresses = np.zeros(STEP + 1, dtype=np.int64)
+_addresses = np.zeros(PERIOD + 1, dtype=np.int64)
 
 
 def make_simulation(model: Model, work: Work, settings: SchemeSettings) -> Simulation:
@@ -95,6 +95,7 @@ def make_simulation(model: Model, work: Work, settings: SchemeSettings) -> Simul
         work: The workspace.
         settings: The settings.
     """
+    work.pace[LENGTH] = work.pace[NEXT] = settings.time_step
     simulation = _bundle((_addresses, settings, *model, *work))
     for number, compiled in _kernels.items():
         if _addresses[number] == 0:

@@ -80,6 +80,7 @@ def enlarge(work: Work, model: Model, room: Room) -> Work:
         contact_impulse=work.contact_impulse,
         drift=work.drift,
         counters=work.counters,
+        pace=work.pace,
         joint_forces=work.joint_forces,
         energy=work.energy,
     )

@@ -15,7 +15,7 @@ import numpy as np
 
 from contact_core.base.kernel import inlined_kernel
 from contact_core.multibody.rigid_body.arrays import Bodies, Kinematics
-from tamsi_sim.arrays.data import ClosureForces, Closures
+from tamsi_sim.arrays.data import LENGTH, ClosureForces, Closures
 from tamsi_sim.arrays.simulation import Simulation
 
 
@@ -122,7 +122,7 @@ def closure_energy(stiffness: np.ndarray, gap: np.ndarray) -> float:
 @inlined_kernel
 def start_closures(simulation: Simulation) -> None:
     """Begin the sub-steps of a step: with the gaps after the drift, and mean forces of zero."""
-    forces, h = simulation.closure_forces, simulation.settings.time_step
+    forces, h = simulation.closure_forces, simulation.pace[LENGTH]
     for c in range(forces.gap.shape[0]):
         for i in range(6):
             rate = _rate(forces.entry[c, i], forces.dof[c], forces.columns[c], simulation.drift)

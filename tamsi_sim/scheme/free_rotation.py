@@ -19,6 +19,7 @@ from contact_core.base.kernel import inlined_kernel, inner_kernel
 from contact_core.multibody.collision.arrays import NORMAL
 from contact_core.multibody.rigid_body.joints import BALL, FREE
 from contact_core.multibody.rigid_body.kinematics import cross
+from tamsi_sim.arrays.data import LENGTH
 from tamsi_sim.arrays.simulation import Simulation
 
 FREE_DOFS, BALL_DOFS = 6, 3
@@ -45,7 +46,7 @@ def average_rotations(simulation: Simulation) -> None:
     """
     bodies, trees, v = simulation.bodies, simulation.trees, simulation.state.v
     armature, drift = simulation.joints.armature, simulation.drift
-    h = simulation.settings.time_step
+    h = simulation.pace[LENGTH]
     for i in range(drift.shape[0]):
         drift[i] = 0.0
     for body in range(bodies.parent.shape[0]):
@@ -232,7 +233,7 @@ def look_ahead(simulation: Simulation, count: int) -> None:
         simulation: Its elastic forces, k delta_0 of tamsi (19), move.
         count: Number of contact points.
     """
-    jacobian, drift, h = simulation.jacobian, simulation.drift, simulation.settings.time_step
+    jacobian, drift, h = simulation.jacobian, simulation.drift, simulation.pace[LENGTH]
     stiffness, elastic = simulation.contacts.stiffness, simulation.contact_forces.elastic
     for c in range(count):
         entries, dofs = jacobian.entry[c], jacobian.dof[c]

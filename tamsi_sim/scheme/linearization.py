@@ -25,12 +25,12 @@ from tamsi_sim.scheme.joint_forces import update_joint_forces
 from tamsi_sim.scheme.shear import POINTS, recall_shear
 from tamsi_sim.scheme.solver import assemble, solve
 from tamsi_sim.scheme.stepper import (
-    advance,
     average_bias,
     evaluate,
     finish_substep,
     set_momentum,
     start_step,
+    step_now,
     update_motion,
 )
 
@@ -69,7 +69,7 @@ def linearize(simulation: Simulation, work: Work, steps: int, presliding: bool) 
     """Advance, and differentiate the state at the end.
 
     Args:
-        simulation: The simulation; it moves as by ``advance``.
+        simulation: The simulation; it moves by steps of its time step.
         work: Its workspace.
         steps: How many steps.
         presliding: Whether the friction of a joint is a spring, whose deflection carries
@@ -113,7 +113,7 @@ def _linearize_step(simulation: Simulation, work: Work, bent: int) -> tuple[Step
         work.contact_impulse, work.counters,
     )  # fmt: skip
     start = [array.copy() for array in moving]
-    status = StepStatus(advance(simulation, 1))
+    status = StepStatus(step_now(simulation))
     jacobian = np.zeros((0, 0))
     if status == StepStatus.OK:
         end = _shears(work)
@@ -123,7 +123,7 @@ def _linearize_step(simulation: Simulation, work: Work, bent: int) -> tuple[Step
         # Step once more, to leave the workspace as a step leaves it.
         for array, value in zip(moving, start, strict=True):
             array[:] = value
-        advance(simulation, 1)
+        step_now(simulation)
     return status, jacobian
 
 

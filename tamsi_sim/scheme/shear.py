@@ -15,10 +15,10 @@ import math
 
 import numpy as np
 
-from contact_core.base.kernel import inlined_kernel
+from contact_core.base.kernel import inlined_kernel, leaf_kernel
 from contact_core.multibody.collision.arrays import NORMAL
 from contact_core.multibody.rigid_body.joints import FREE
-from tamsi_sim.arrays.data import ShearMemory
+from tamsi_sim.arrays.data import LENGTH, ShearMemory
 from tamsi_sim.arrays.settings import FrictionLaw
 from tamsi_sim.arrays.simulation import Simulation
 
@@ -47,6 +47,13 @@ def forget_shear(simulation: Simulation) -> None:
         memory.number[PAIRS] = memory.number[POINTS] = 0
 
 
+@leaf_kernel
+def copy_array(source: np.ndarray, target: np.ndarray) -> None:
+    """Copy an array (n)."""
+    for i in range(target.shape[0]):
+        target[i] = source[i]
+
+
 @inlined_kernel
 def copy_shear(memory: ShearMemory, target: ShearMemory) -> None:
     """Copy what a memory holds into another one."""
@@ -62,8 +69,7 @@ def copy_shear(memory: ShearMemory, target: ShearMemory) -> None:
     for k in range(min(points, memory.twist.shape[0])):
         for i in range(3):
             target.twist[k, i] = memory.twist[k, i]
-    for i in range(memory.q.shape[0]):
-        target.q[i] = memory.q[i]
+    copy_array(memory.q, target.q)
 
 
 @inlined_kernel
@@ -140,7 +146,7 @@ def _recall_pair(simulation: Simulation, pair: int, first: int, last: int) -> No
     contacts, forces, memory = simulation.contacts, simulation.contact_forces, simulation.shear
     a, b = simulation.pairs.shapes[pair]
     old, softness = memory.table[_slot(memory, a, b)], _softness(simulation, pair)
-    turn = simulation.settings.time_step * _spin(simulation, a, b, contacts.frame[first, NORMAL])
+    turn = simulation.pace[LENGTH] * _spin(simulation, a, b, contacts.frame[first, NORMAL])
     p, radius = simulation.poses.position[a], simulation.geometry.radius
     lever = min(radius[a], radius[b])
     energy = 0.0
@@ -254,6 +260,13 @@ def _softness(simulation: Simulation, pair: int) -> float:
 
     It suits the masses that it holds, lest a light body shakes or a heavy one drifts.
     """
+    inverse = inverse_mass(simulation, pair)
+    return min(SOFTEST, inverse * simulation.pairs.stiffness[pair] / FREQUENCY**2)
+
+
+@inlined_kernel
+def inverse_mass(simulation: Simulation, pair: int) -> float:
+    """Return the sum of the inverse masses of a pair's bodies, with all that they carry [1/kg]."""
     bodies, armature = simulation.bodies, simulation.joints.armature
     inverse = 0.0
     for side in range(2):
@@ -264,4 +277,14 @@ def _softness(simulation: Simulation, pair: int) -> float:
                 # That of a kinematic body is its armature.
                 mass += armature[bodies.column_dof[bodies.first_column[body]]]
             inverse += 1.0 / mass
-    return min(SOFTEST, inverse * simulation.pairs.stiffness[pair] / FREQUENCY**2)
+    return inverse
+
+
+@inlined_kernel
+def touched(simulation: Simulation, pair: int) -> bool:
+    """Whether a pair (a number of this evaluation's) touched in the last step."""
+    memory, (a, b) = simulation.shear, simulation.pairs.shapes[pair]
+    for k in range(memory.number[PAIRS]):
+        if memory.shapes[k, 0] == a and memory.shapes[k, 1] == b:
+            return True
+    return False

@@ -1,4 +1,4 @@
-"""Time stepping: one TAMSI step with sub-stepping retries, and many steps in one call."""
+"""Time stepping: one TAMSI step with sub-stepping retries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from contact_core.base.kernel import inlined_kernel, inner_kernel, kernel, leaf_kernel
+from contact_core.base.kernel import inlined_kernel, kernel, leaf_kernel
 from contact_core.multibody.collision.arrays import NORMAL
 from contact_core.multibody.collision.narrow_phase import update_contacts
 from contact_core.multibody.rigid_body.arrays import Jacobian
@@ -17,13 +17,13 @@ from contact_core.multibody.rigid_body.kinematics import update_kinematics
 from tamsi_sim.arrays.data import (
     CONTACTS,
     ISLANDS,
+    LENGTH,
     RETRIES,
     STEPS,
     SUBSTEPS,
     WORST_SUBSTEPS,
-    ShearMemory,
 )
-from tamsi_sim.arrays.simulation import COLLIDE, EVALUATE, STEP, Simulation, phase
+from tamsi_sim.arrays.simulation import COLLIDE, EVALUATE, PROCEED, STEP, Simulation, phase
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.scheme.closures import finish_closures, start_closures, update_closures
 from tamsi_sim.scheme.contact_moments import add_moments, find_moments, has_moment, start_moments
@@ -31,14 +31,12 @@ from tamsi_sim.scheme.energy import enter_work, runs_away
 from tamsi_sim.scheme.free_rotation import average_rotations, look_ahead
 from tamsi_sim.scheme.islands import number_rows, update_islands
 from tamsi_sim.scheme.joint_forces import bend, update_friction
-from tamsi_sim.scheme.shear import copy_shear, forget_shear, keep_shear, move_shear, recall_shear
+from tamsi_sim.scheme.shear import copy_array, forget_shear, keep_shear, move_shear, recall_shear
 from tamsi_sim.scheme.solver import solve
 
 OK = int(StepStatus.OK)
 MAX_MAGNITUDE = 1e100
 """Of a state: its square still is a number."""
-EFFORT, TARGET, FEEDFORWARD = 0, 1, 2
-"""What the inputs of a rollout are."""
 NOT_CONVERGED = int(StepStatus.NOT_CONVERGED)
 NOT_FINITE = int(StepStatus.NOT_FINITE)
 TOO_MANY_CONTACTS = int(StepStatus.TOO_MANY_CONTACTS)
@@ -46,18 +44,9 @@ DIVERGED = int(StepStatus.DIVERGED)
 
 
 @kernel
-def advance(simulation: Simulation, steps: int) -> int:
-    """Advance by a number of steps, or up to the first that fails.
-
-    Args:
-        simulation: Its q and v move, contact_impulse accumulates, the joints' targets move by
-            target_rate every step.
-        steps: How many steps.
-
-    Returns:
-        The status of the last step, a StepStatus.
-    """
-    return _advance(simulation, steps)
+def step_now(simulation: Simulation) -> int:
+    """Advance by one step, see :func:`step`."""
+    return step(simulation)
 
 
 @kernel
@@ -66,110 +55,11 @@ def evaluate_now(simulation: Simulation) -> int:
     return evaluate(simulation)
 
 
-@kernel
-def roll(
-    simulation: Simulation,
-    q: np.ndarray,
-    v: np.ndarray,
-    inputs: np.ndarray,
-    command: int,
-    positions: np.ndarray,
-    velocities: np.ndarray,
-    contact_force: np.ndarray,
-    joint_force: np.ndarray,
-    statuses: np.ndarray,
-) -> None:
-    """Advance from several states under inputs of their own, one after the other.
-
-    Args:
-        simulation: Every sample starts with its targets and the deflections of its joints'
-            friction, those where it is with the shear of its contacts; what the inputs are is
-            overwritten.
-        q: (n, nq) initial positions.
-        v: (n, nv) initial velocities.
-        inputs: (n, T, nv) input of each step.
-        command: EFFORT, TARGET or FEEDFORWARD, what the inputs are.
-        positions: (n, T + 1, nq) row 0 is the initial state, row k the one after k steps;
-            rows behind a failed step are not written.
-        velocities: (n, T + 1, nv)
-        contact_force: (n, T, nv) zeros, get J^T f of each step; (n, 0, nv) not to record forces.
-        joint_force: Of the same size, of drives, friction and end stops.
-        statuses: (n) the StepStatus of each sample's last step.
-    """
-    target = simulation.drives.target.copy()
-    deflection = simulation.joint_forces.deflection.copy()
-    memory = simulation.shear
-    shear = ShearMemory(
-        memory.number.copy(), memory.shapes.copy(), memory.first.copy(), memory.energy.copy(),
-        memory.point.copy(), memory.shear.copy(), memory.twist.copy(), memory.table, memory.slot,
-        memory.q.copy(),
-    )  # fmt: skip
-    for sample in range(q.shape[0]):
-        statuses[sample] = _roll(
-            simulation, q[sample], v[sample], target, deflection, shear, inputs[sample], command,
-            positions[sample], velocities[sample], contact_force[sample], joint_force[sample],
-        )  # fmt: skip
-
-
-@inner_kernel
-def _roll(
-    simulation: Simulation,
-    q: np.ndarray,
-    v: np.ndarray,
-    target: np.ndarray,
-    deflection: np.ndarray,
-    shear: ShearMemory,
-    inputs: np.ndarray,
-    command: int,
-    positions: np.ndarray,
-    velocities: np.ndarray,
-    contact_force: np.ndarray,
-    joint_force: np.ndarray,
-) -> int:
-    state, drives = simulation.state, simulation.drives
-    _copy(q, state.q)
-    _copy(v, state.v)
-    _copy(target, drives.target)
-    _copy(deflection, simulation.joint_forces.deflection)
-    copy_shear(shear, simulation.shear)
-    driven = drives.target if command == TARGET else drives.applied
-    if command == FEEDFORWARD:
-        driven = drives.feedforward
-    for k in range(inputs.shape[0] + 1):
-        _copy(state.q, positions[k])
-        _copy(state.v, velocities[k])
-        if k < inputs.shape[0]:
-            _copy(inputs[k], driven)
-            status = step(simulation)
-            if status != OK:
-                return status
-            if k < contact_force.shape[0]:
-                found = simulation.contacts.number[0]
-                _add_impulses(simulation, contact_force[k], 1.0, found)
-                _copy(simulation.joint_forces.force, joint_force[k])
-    return OK
-
-
-@inner_kernel
-def _advance(simulation: Simulation, steps: int) -> int:
-    for _ in range(steps):
-        status = step(simulation)
-        if status != OK:
-            return status
-    return OK
-
-
 @leaf_kernel
-def move_targets(target: np.ndarray, rate: np.ndarray) -> None:
-    """Let the joints' targets (nv) change by their rate per step (nv)."""
+def move_targets(target: np.ndarray, rate: np.ndarray, share: float) -> None:
+    """Let the joints' targets (nv) change by a share of their rate per step (nv)."""
     for i in range(target.shape[0]):
-        target[i] += rate[i]
-
-
-@leaf_kernel
-def _copy(source: np.ndarray, target: np.ndarray) -> None:
-    for i in range(target.shape[0]):
-        target[i] = source[i]
+        target[i] += share * rate[i]
 
 
 @phase(STEP)
@@ -186,19 +76,36 @@ def step(simulation: Simulation) -> int:
     Returns:
         A StepStatus.
     """
-    counters, settings = simulation.counters, simulation.settings
     forget_shear(simulation)
     contacts = evaluate(simulation)
-    if (
-        contacts > simulation.contacts.depth.shape[0]
-        or simulation.islands.entries[0] > simulation.newton.system.shape[0]
-    ):
-        return TOO_MANY_CONTACTS
+    return proceed(simulation) if fits(simulation, contacts) else TOO_MANY_CONTACTS
+
+
+@inlined_kernel
+def fits(simulation: Simulation, contacts: int) -> bool:
+    """Whether there is room for the contact points, and what they couple, of an evaluation."""
+    points = contacts <= simulation.contacts.depth.shape[0]
+    return points and simulation.islands.entries[0] <= simulation.newton.system.shape[0]
+
+
+@phase(PROCEED)
+def proceed(simulation: Simulation) -> int:
+    """Advance from where all is evaluated, see :func:`step`.
+
+    Args:
+        simulation: After :func:`evaluate`; the step is as long as its pace says.
+
+    Returns:
+        A StepStatus.
+    """
+    counters, settings, h = simulation.counters, simulation.settings, simulation.pace[LENGTH]
+    contacts = simulation.contacts.number[0]
     counters[STEPS] += 1
     counters[CONTACTS] += contacts
     if runs_away(simulation, contacts):
         return DIVERGED
-    move_targets(simulation.drives.target, simulation.drives.target_rate)
+    drives = simulation.drives
+    move_targets(drives.target, drives.target_rate, h / settings.time_step)
     average_bias(simulation)
     for substeps in range(1, settings.max_substeps + 1):
         if _try_substeps(simulation, contacts, substeps):
@@ -207,7 +114,7 @@ def step(simulation: Simulation) -> int:
                 counters[WORST_SUBSTEPS] = max(counters[WORST_SUBSTEPS], substeps)
             if not _finite(simulation.state.q, simulation.newton.v):
                 return NOT_FINITE
-            _accept(simulation, settings.time_step, contacts)
+            _accept(simulation, h, contacts)
             # A quaternion of length zero was no orientation to start from.
             return OK if _finite(simulation.state.q, simulation.state.v) else NOT_FINITE
     return NOT_CONVERGED if _finite(simulation.state.q, simulation.newton.v) else NOT_FINITE
@@ -294,7 +201,7 @@ def average_bias(simulation: Simulation) -> None:
 @inlined_kernel
 def _try_substeps(simulation: Simulation, contacts: int, substeps: int) -> bool:
     """Solve a step in equal parts; leave the mean contact forces in mean_force."""
-    h = simulation.settings.time_step / substeps
+    h = simulation.pace[LENGTH] / substeps
     simulation.counters[SUBSTEPS] = substeps
     forces = simulation.contact_forces
     start_step(simulation, contacts)
@@ -378,7 +285,7 @@ def finish_substep(simulation: Simulation, contacts: int, h: float) -> None:
     for c in range(contacts):
         change = h * stiffness[c] * forces.velocity[c, NORMAL]
         forces.elastic[c] = max(0.0, forces.elastic[c] - change)
-    share = h / simulation.settings.time_step
+    share = h / simulation.pace[LENGTH]
     add_moments(simulation, contacts, share)
     finish_closures(simulation, h, share)
 
@@ -398,19 +305,19 @@ def _finite(q: np.ndarray, v: np.ndarray) -> bool:
 def _accept(simulation: Simulation, h: float, contacts: int) -> None:
     """Take the new velocity, move the positions with it, and sum up contact impulses."""
     state, newton, joint_forces = simulation.state, simulation.newton, simulation.joint_forces
-    _add_impulses(simulation, simulation.contact_impulse, h, contacts)
+    add_impulses(simulation, simulation.contact_impulse, h, contacts)
     keep_shear(simulation, contacts)
     for i in range(state.v.shape[0]):
         state.v[i] = newton.v[i]
         joint_forces.deflection[i] = joint_forces.bent[i]
         newton.v[i] += simulation.drift[i]
     move_configuration(simulation.bodies, simulation.joints.q, state.q, newton.v, h)
-    _copy(state.q, simulation.shear.q)
+    copy_array(state.q, simulation.shear.q)
     enter_work(simulation, h)
 
 
 @inlined_kernel
-def _add_impulses(simulation: Simulation, impulse: np.ndarray, h: float, contacts: int) -> None:
+def add_impulses(simulation: Simulation, impulse: np.ndarray, h: float, contacts: int) -> None:
     """Add the mean generalised force of all contacts, times h."""
     moments = simulation.contact_moments
     for c in range(contacts):

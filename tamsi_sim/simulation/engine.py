@@ -12,7 +12,7 @@ from contact_core.base.errors import ConfigError, ModelError, choices, real_numb
 from contact_core.base.lazy import needs
 from contact_core.multibody.collision.arrays import NORMAL
 from contact_core.robot.scene_config import SolverConfig
-from tamsi_sim.arrays.data import STEPS, STUCK, Drives, ShearMemory, Work
+from tamsi_sim.arrays.data import LEFT, NEXT, STEPS, STUCK, Drives, ShearMemory, Work
 from tamsi_sim.arrays.settings import scheme_settings
 from tamsi_sim.arrays.simulation import make_simulation
 from tamsi_sim.arrays.status import STATUSES, StepStatus
@@ -25,8 +25,9 @@ from tamsi_sim.arrays.workspace import (
     room_of,
     usual_room,
 )
+from tamsi_sim.scheme.advance import EFFORT, advance, roll
 from tamsi_sim.scheme.linearization import Linearization, linearize
-from tamsi_sim.scheme.stepper import EFFORT, advance, evaluate_now, roll
+from tamsi_sim.scheme.stepper import evaluate_now
 from tamsi_sim.simulation.actuators import Actuators
 from tamsi_sim.simulation.closures import ClosureForce, closure_forces
 from tamsi_sim.simulation.model import BuiltModel
@@ -51,7 +52,7 @@ class Engine:
 
     Attributes:
         built: The model.
-        time_step: h [s].
+        time_step: h [s]; where the solver has an accuracy, a period of several steps.
         solver: Settings of the scheme.
         q: (nq) positions.
         v: (nv) velocities.
@@ -116,9 +117,15 @@ class Engine:
         drives = Drives(*(array.copy() for array in self.drives))
         shear = ShearMemory(*(array.copy() for array in self.work.shear))
         return Snapshot(
-            self.q.copy(), self.v.copy(), self.deflection.copy(), shear, drives,
-            self.actuators.commands, self.sensors.save(),
-        )  # fmt: skip
+            self.q.copy(),
+            self.v.copy(),
+            self.deflection.copy(),
+            float(self.work.pace[NEXT]),
+            shear,
+            drives,
+            self.actuators.commands,
+            self.sensors.save(),
+        )
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to a state and its inputs; what follows is what followed then, bit by bit.
@@ -135,6 +142,7 @@ class Engine:
                 f"the engine {len(self.q)} and {len(self.v)}"
             )
         self.q[:], self.v[:], self.deflection[:] = snapshot.q, snapshot.v, snapshot.deflection
+        self.work.pace[NEXT] = snapshot.pace
         for array, value in zip(self.drives, snapshot.drives, strict=True):
             array[:] = value
         room = room_of(self.work)
@@ -271,6 +279,7 @@ class Engine:
             ConfigError: If it is no whole number, or negative.
         """
         last = self.counters[STEPS] + whole_number(steps, "steps")
+        self.work.pace[LEFT] = 0.0
         while True:
             status = self._advance(int(last - self.counters[STEPS]))
             if status != StepStatus.TOO_MANY_CONTACTS or not self._make_room():
@@ -324,6 +333,7 @@ class Engine:
         velocities = np.full((1, steps + 1, len(self.v)), np.nan)
         contact_force, joint_force = np.zeros((2, 1, steps if with_forces else 0, len(self.v)))
         status = np.zeros(1, dtype=np.int64)
+        self.work.pace[LEFT] = 0.0
         while True:
             roll(
                 self._simulation, self.q[None].copy(), self.v[None].copy(), forces[None, done:],

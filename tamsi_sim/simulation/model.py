@@ -426,6 +426,8 @@ class _Builder:
             rows.hulls["body"].append(bodies[hull[0]])
             rows.hulls["center"].append(center)
             rows.hulls["radius"].append(radius)
+            thickness = min(self.shapes[s].shape.inner_radius for s in hull)
+            rows.hulls["thickness"].append(thickness)
             rows.hulls["shape"].append(hull[0] if len(hull) == 1 else -1)
             rows.hulls["first_shape"].append(len(rows.hulls["shapes"]))
             rows.hulls["shapes"] += hull

@@ -77,6 +77,7 @@ class Snapshot:
         q: (nq) positions.
         v: (nv) velocities.
         deflection: (nv) of the springs that joint friction is before it slides [rad or m].
+        pace: Length of the next step, where the accuracy is given [s].
         shear: Of the contacts.
         drives: Copies of the inputs.
         commands: Actuator -> command, of those that have been commanded.
@@ -86,6 +87,7 @@ class Snapshot:
     q: np.ndarray
     v: np.ndarray
     deflection: np.ndarray
+    pace: float
     shear: ShearMemory
     drives: Drives
     commands: Mapping[str, float]

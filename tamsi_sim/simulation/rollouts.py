@@ -16,7 +16,7 @@ from tamsi_sim.arrays.settings import scheme_settings
 from tamsi_sim.arrays.simulation import make_simulation
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.arrays.workspace import Room, copy_shear, make_work, more_room, room_of
-from tamsi_sim.scheme.stepper import EFFORT, FEEDFORWARD, TARGET, roll
+from tamsi_sim.scheme.advance import EFFORT, FEEDFORWARD, TARGET, roll
 from tamsi_sim.simulation.model import BuiltModel
 
 COMMANDS = {"effort": EFFORT, "target": TARGET, "feedforward": FEEDFORWARD}

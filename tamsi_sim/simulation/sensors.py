@@ -19,7 +19,7 @@ from tamsi_sim.arrays.data import STEPS, Work
 from tamsi_sim.arrays.simulation import Simulation
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.arrays.workspace import body_pose
-from tamsi_sim.scheme.stepper import advance
+from tamsi_sim.scheme.advance import advance
 from tamsi_sim.simulation.model import BuiltModel
 from tamsi_sim.simulation.sensor_noise import SensorChannel, SensorNoise
 

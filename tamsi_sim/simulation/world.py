@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -384,20 +385,35 @@ class World:
             self._check_name(name)
         return frozenset((a, b))
 
-    def build(self, time_step: float = 1e-3, solver: SolverConfig | None = None) -> Engine:
+    def build(
+        self,
+        time_step: float = 1e-3,
+        solver: SolverConfig | None = None,
+        accuracy: float | None = None,
+    ) -> Engine:
         """Build the simulation, at its initial state.
 
         Args:
-            time_step: h [s].
+            time_step: h [s]; with an accuracy, the time that ``step`` advances by, in as many
+                steps as that takes.
             solver: Settings of the scheme.
+            accuracy: Error of a step's positions [m, rad], and of its velocities over 0.1 s, from
+                which the engine chooses its steps; 0 for steps of equal length, None for what the
+                solver says.
 
         Returns:
             The engine.
 
         Raises:
+            ConfigError: If the time step or the accuracy is out of its range.
             ModelError: If a body cannot be simulated, or starts deep inside another, or a loop
                 closure names no link of ours or is not closed at the start.
         """
+        if accuracy is not None:
+            accuracy = real_number(accuracy, "accuracy", ">= 0 and <= 1")
+            if not 0.0 <= accuracy <= 1.0:
+                raise ConfigError(f"accuracy must be >= 0 and <= 1, got {accuracy:g}")
+            solver = replace(solver or SolverConfig(), accuracy=accuracy)
 
         def may_touch(a: Link, b: Link) -> bool:
             if a[0] == b[0]:

@@ -60,6 +60,7 @@ class Hulls(NamedTuple):
         body: (nh) body, -1 for the world.
         center: (nh, 3) in the body's frame [m].
         radius: (nh) [m].
+        thickness: (nh) radius of the ball inside its thinnest shape [m].
         shape: (nh) its shape, -1 if it has several.
         group: (nh) of hulls that touch the same others, see Rules.
         first_shape: (nh + 1) first entry of shapes that is a hull's.
@@ -69,6 +70,7 @@ class Hulls(NamedTuple):
     body: Annotated[np.ndarray, int, "nh"]
     center: Annotated[np.ndarray, float, "nh", 3]
     radius: Annotated[np.ndarray, float, "nh"]
+    thickness: Annotated[np.ndarray, float, "nh"]
     shape: Annotated[np.ndarray, int, "nh"]
     group: Annotated[np.ndarray, int, "nh"]
     first_shape: Annotated[np.ndarray, int, "nh + 1"]

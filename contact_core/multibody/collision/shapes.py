@@ -59,6 +59,22 @@ class Shape:
         return np.inf
 
     @property
+    def inner_radius(self) -> float:
+        """Radius [m] of a ball that is inside the shape; infinite for a half space."""
+        a, b, _ = self.size
+        match self.kind:
+            case ShapeKind.SPHERE | ShapeKind.CAPSULE:
+                return a
+            case ShapeKind.BOX:
+                return float(min(self.size))
+            case ShapeKind.CYLINDER:
+                return min(a, b)
+        if self.mesh is not None:
+            middle = self.mesh.vertices.mean(axis=0)
+            return float((self.mesh.planes[:, 3] - self.mesh.planes[:, :3] @ middle).min())
+        return np.inf
+
+    @property
     def area(self) -> float:
         """Area [m^2] of the surface; infinite for a half space."""
         a, b, c = self.size

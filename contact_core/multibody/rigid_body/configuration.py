@@ -55,6 +55,46 @@ def _turn_quaternion(quaternion: np.ndarray, omega: np.ndarray, h: float) -> Non
 
 
 @inner_kernel
+def configuration_change(
+    bodies: Bodies, joint_q: np.ndarray, start: np.ndarray, end: np.ndarray, change: np.ndarray
+) -> None:
+    """Write the velocity that moves one configuration to another in one second.
+
+    Args:
+        bodies: The bodies.
+        joint_q: (nv) entry of q of a joint, see ``Joints.q``.
+        start: (nq) one configuration.
+        end: (nq) the other.
+        change: (nv) written, see :func:`move_configuration`.
+    """
+    for i in range(change.shape[0]):
+        if joint_q[i] >= 0:
+            change[i] = end[joint_q[i]] - start[joint_q[i]]
+    for body in range(bodies.parent.shape[0]):
+        kind = bodies.joint_type[body]
+        if kind in (FREE, BALL):
+            i = bodies.q_index[body]
+            dof = bodies.column_dof[bodies.first_column[body]]
+            if kind == FREE:
+                for k in range(3):
+                    change[dof + k] = end[i + k] - start[i + k]
+                i += 3
+                dof += 3
+            _quaternion_change(start[i : i + 4], end[i : i + 4], change[dof : dof + 3])
+
+
+@inner_kernel
+def _quaternion_change(start: np.ndarray, end: np.ndarray, omega: np.ndarray) -> None:
+    """Write the rate in outer axes by which :func:`_turn_quaternion` turns one to the other."""
+    x, y, z, w = start
+    a, b, c, d = end
+    scale = 2.0 / (d * w + a * x + b * y + c * z)
+    omega[0] = scale * (a * w - d * x - b * z + c * y)
+    omega[1] = scale * (b * w - d * y - c * x + a * z)
+    omega[2] = scale * (c * w - d * z - a * y + b * x)
+
+
+@inner_kernel
 def differentiate_move(
     bodies: Bodies,
     joint_q: np.ndarray,

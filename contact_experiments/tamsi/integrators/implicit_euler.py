@@ -53,7 +53,7 @@ def _advance(
     copy(state.v, memory.v_start)
     status = OK
     for _ in range(steps):
-        move_targets(drives.target, drives.target_rate)
+        move_targets(drives.target, drives.target_rate, 1.0)
         end = clock[data.TIME] + span
         if options.error_control == 0:
             clock[data.NEXT_STEP] = span

@@ -29,7 +29,7 @@ from tamsi_sim.arrays.data import ITERATIONS, RETRIES, STEPS, Model, Work
 from tamsi_sim.arrays.settings import scheme_settings
 from tamsi_sim.arrays.simulation import make_simulation
 from tamsi_sim.arrays.status import StepStatus
-from tamsi_sim.scheme.stepper import EFFORT, roll
+from tamsi_sim.scheme.advance import EFFORT, roll
 from tamsi_sim.simulation.engine import Engine
 
 NEWTON_SHARE = 0.05

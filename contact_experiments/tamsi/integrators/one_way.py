@@ -153,7 +153,7 @@ def _advance(simulation: Simulation, excitation: Excitation, memory: Memory, ste
     state, drives, newton = simulation.state, simulation.drives, simulation.newton
     points = simulation.contacts
     for _ in range(steps):
-        move_targets(drives.target, drives.target_rate)
+        move_targets(drives.target, drives.target_rate, 1.0)
         excite(excitation, clock[data.TIME] + h, drives.applied)
         memory.counters[data.EVALUATIONS] += 1
         contacts = evaluate(simulation)
