@@ -67,7 +67,7 @@ def build_physics(scene: Scene) -> Physics:
 
     Raises:
         ModelError: If a body of the scene cannot be simulated, or starts deep inside another, or
-            Drake should simulate friction in joints.
+            Drake should simulate friction in joints, or to an accuracy.
         ContactStackError: If Drake should simulate it and is not installed.
     """
     config = scene.config
@@ -80,6 +80,10 @@ def build_physics(scene: Scene) -> Physics:
         with needs("drake"):
             from tamsi_sim.drake.drake_engine import DrakeEngine
 
+        if config.solver.accuracy > 0.0:
+            raise ModelError(
+                "Drake has steps of its own length: solver.accuracy needs engine tamsi"
+            )
         frictionless = for_joints(JointFrictionConfig(), len(scene.robot.arm_joints))
         if config.robot.friction != frictionless:
             raise ModelError("Drake has no friction in joints: robot.friction needs engine tamsi")

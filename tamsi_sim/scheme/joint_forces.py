@@ -23,6 +23,9 @@ from tamsi_sim.arrays.data import Drives, JointForces
 from tamsi_sim.arrays.simulation import Simulation
 from tamsi_sim.scheme.contact import normal_force
 
+END_STOP = 16
+"""Pieces of a joint's law from which on it is at an end stop."""
+
 
 @inlined_kernel
 def update_friction(joints: Joints, v: np.ndarray, friction: np.ndarray) -> None:
@@ -162,12 +165,12 @@ def update_joint_force(
         push, slope = normal_force(k * (position - joints.upper[i]), k, d, -rate, h)
         force -= push
         gradient -= slope
-        piece += 16
+        piece += END_STOP
     elif position + h * rate < joints.lower[i]:
         push, slope = normal_force(k * (joints.lower[i] - position), k, d, rate, h)
         force += push
         gradient -= slope
-        piece += 32
+        piece += 2 * END_STOP
 
     changed: bool = piece != forces.piece[i]
     forces.piece[i] = piece

@@ -19,7 +19,7 @@ from tamsi_sim.arrays.simulation import SOLVE, Simulation, phase
 from tamsi_sim.scheme.closures import assemble_closures
 from tamsi_sim.scheme.contact import SMALL, project, slip_velocity, update_contact_force
 from tamsi_sim.scheme.contact_moments import assemble_moments, limit_moments
-from tamsi_sim.scheme.joint_forces import stick_range, update_joint_force
+from tamsi_sim.scheme.joint_forces import END_STOP, stick_range, update_joint_force
 from tamsi_sim.scheme.line_search import transition_limit
 
 NOTHING = 1e-3
@@ -55,12 +55,13 @@ def solve(simulation: Simulation) -> int:
             )
             for row in range(first, last):
                 newton.update[islands.order[row]] = newton.right_side[row]
-            alpha, change = _limit_update(simulation, island, tolerance)
+            alpha, change, moved = _limit_update(simulation, island, tolerance)
             share, turn = limit_moments(simulation, island, tolerance)
             alpha, change = min(alpha, share), max(change, turn)
             _move_velocities(simulation, island, alpha)
             changed = _update_forces(simulation, island, h)
-            if change < tolerance and (not changed or change < NOTHING * tolerance):
+            done = not changed or max(change, moved) < NOTHING * tolerance
+            if change < tolerance and done:
                 newton.residuals[iteration + 1] = 0.0
                 iterations = iteration + 1
                 break
@@ -206,8 +207,15 @@ def _assemble_contact(
 
 
 @inlined_kernel
-def _limit_update(simulation: Simulation, island: int, tolerance: float) -> tuple[float, float]:
-    """Return TALS's alpha = min alpha_i and the size of the update at the contacts [m/s]."""
+def _limit_update(
+    simulation: Simulation, island: int, tolerance: float
+) -> tuple[float, float, float]:
+    """Limit an island's update.
+
+    Returns:
+        TALS's alpha = min alpha_i; the size of the update at contacts and end stops, whose laws
+        are not linear, and that of all degrees of freedom.
+    """
     jacobian, islands, newton = simulation.jacobian, simulation.islands, simulation.newton
     joints, joint_forces = simulation.joints, simulation.joint_forces
     settings, forces = simulation.settings, simulation.contact_forces
@@ -228,6 +236,13 @@ def _limit_update(simulation: Simulation, island: int, tolerance: float) -> tupl
             if width > SMALL:
                 share = transition_limit(x, y, dx, dy, width, tolerance, cosine, landing)
                 alpha = min(alpha, share)
+    moved = 0.0
+    for row in range(islands.first_row[island], islands.first_row[island + 1]):
+        dof = islands.order[row]
+        square = newton.update[dof] * newton.update[dof]
+        moved += square
+        if joint_forces.piece[dof] >= END_STOP:
+            normal += square
     if settings.line_search:
         for row in range(islands.first_row[island], islands.first_row[island + 1]):
             dof = islands.order[row]
@@ -236,7 +251,7 @@ def _limit_update(simulation: Simulation, island: int, tolerance: float) -> tupl
                 rate, change = newton.v[dof] - center, newton.update[dof]
                 share = transition_limit(rate, 0.0, change, 0.0, width, tolerance, cosine, landing)
                 alpha = min(alpha, share)
-    return alpha, math.sqrt(max(normal, tangential))
+    return alpha, math.sqrt(max(normal, tangential)), math.sqrt(moved)
 
 
 @leaf_kernel

@@ -32,9 +32,11 @@ from tamsi_sim.simulation.contact_rules import (
 )
 from tamsi_sim.simulation.rows import ModelRows
 
-# URDF has no stiffness of end stops: these give way by some degrees or millimetres at the
-# greatest effort of an arm's joints [Nm/rad and N/m], and dissipate [s/rad and s/m].
-END_STOP_STIFFNESS = {REVOLUTE: 2e3, PRISMATIC: 1e4}
+# Files have no stiffness of end stops. They are at least so stiff [Nm/rad and N/m], and give way by
+# this much [rad and m] under the effort of their drive, and whatever is in the world, at an arm of
+# a metre. They dissipate [s/rad and s/m].
+END_STOP_STIFFNESS = {REVOLUTE: 2e4, PRISMATIC: 2e5}
+END_STOP_SAG = 2.5e-4
 END_STOP_DISSIPATION = 1.0
 # Contact points that a shape has among many others, for most pairs do not touch at once, and what
 # a scene has room for at least.
@@ -382,6 +384,7 @@ class _Builder:
             surfaces = surface_of(*pair[0]), surface_of(*pair[1])
             return contact_of_shapes(material_of(*pair), surfaces, self.shapes[a], self.shapes[b])
 
+        self._stiffen_end_stops(float(np.linalg.norm(gravity)))
         bodies = np.array(self.rows.geometry["body"], dtype=np.int64)
         table, materials = shape_table(self.shapes, links, bodies, contact_of)
         group, hull_group, rules = find_rules(table, materials, bodies, self._add_hulls())
@@ -410,6 +413,15 @@ class _Builder:
             texts=self.texts,
             closures={},
         )
+
+    def _stiffen_end_stops(self, gravity: float) -> None:
+        """Let the joints' end stops bear what drives and weights can load them with."""
+        stiffness = self.rows.joints["limit_stiffness"]
+        weight = gravity * sum(self.rows.inertias["mass"])
+        for dof, effort in enumerate(self.efforts):
+            if stiffness[dof] > 0.0:
+                load = weight + (effort if np.isfinite(effort) else 0.0)
+                stiffness[dof] = max(stiffness[dof], load / END_STOP_SAG)
 
     def _add_hulls(self) -> list[list[int]]:
         """Add the hulls, moving ones first; return their shapes."""

@@ -5,6 +5,7 @@ import pytest
 from builders import engine_of
 
 from contact_core.robot.scene import Instance
+from tamsi_sim import World
 from tamsi_sim.arrays.status import StepStatus
 
 SLIDER = """<robot name="slider"><link name="base"/><link name="cart">
@@ -100,3 +101,36 @@ def test_sliding_joint_comes_to_rest_without_chatter():
     assert abs(velocities[-1, 0]) < 1e-6
     # v^2 m / (2 F)
     assert positions[-1, 0] == pytest.approx(0.3**2 * 2.0 / 4.0, rel=0.01)
+
+
+RAIL = """<robot name="r"><link name="base"/><link name="load"><inertial><origin xyz="{arm} 0 0"/>
+  <mass value="{mass}"/><inertia ixx="{i}" iyy="{i}" izz="{i}" ixy="0" ixz="0" iyz="0"/></inertial>
+  </link><joint name="j" type="{kind}"><parent link="base"/><child link="load"/>
+  <axis xyz="{axis}"/><limit lower="-0.002" upper="0.1" effort="1000" velocity="10"/></joint>
+  </robot>"""
+
+
+@pytest.mark.parametrize("mass", [1e-3, 0.05, 1.0, 500.0, 2e4])
+@pytest.mark.parametrize(
+    "kind, axis, arm", [("prismatic", "0 0 1", 0.0), ("revolute", "0 -1 0", 0.3)]
+)
+def test_end_stops_hardly_give_way_whatever_hangs_on_them(kind, axis, arm, mass):
+    text = RAIL.format(kind=kind, axis=axis, arm=arm, mass=mass, i=0.01 * mass)
+    for time_step, accuracy in ((1e-3, 0.0), (5e-3, 0.0), (1e-3, 1e-3)):
+        engine = World().add("r", text).build(time_step, accuracy=accuracy)
+        assert engine.step(round(3.0 / time_step)) == StepStatus.OK
+        assert -0.0025 < engine.q[0] < -0.002
+        assert abs(engine.v[0]) < 1e-3
+
+
+def test_an_end_stop_stops_a_light_finger_within_the_step_in_which_it_is_met():
+    # Newton's method went on to another piece of the law, and was not asked whether it arrived.
+    text = RAIL.format(kind="prismatic", axis="0 0 1", arm=0.0, mass=0.05, i=1e-3)
+    engine = World().add("r", text).build(5e-3)
+    engine.applied[0] = -40.0
+    for _ in range(100):
+        before = engine.v[0]
+        assert engine.step() == StepStatus.OK
+        force = engine.joint_force[0] + engine.applied[0] - 0.05 * 9.81
+        assert 0.05 * (engine.v[0] - before) == pytest.approx(5e-3 * force, abs=1e-6)
+        assert engine.q[0] > -0.0025
