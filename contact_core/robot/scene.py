@@ -202,9 +202,8 @@ class Scene:
         groups = _groups(instance, link)
         for surface in self.surfaces.values():
             if not surface.of or groups.intersection(surface.of):
-                return Surface(surface.stiffness, surface.dissipation, surface.friction)
-        default = SurfaceConfig()
-        return Surface(default.stiffness, default.dissipation, default.friction)
+                return surface.surface
+        return SurfaceConfig().surface
 
     def may_touch(self, a: tuple[str, str], b: tuple[str, str]) -> bool:
         """Return whether two (instance, link) may touch."""

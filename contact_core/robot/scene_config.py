@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from contact_core.base.config import nested, parameter
 from contact_core.robot.arm_state import CommandMode
 from contact_core.robot.description import JointFrictionConfig
+from contact_core.robot.surface import Surface
 
 ENGINES = ("tamsi", "drake")
 AXES = 6
@@ -286,6 +287,19 @@ class SurfaceConfig:
     )
     dissipation: float = parameter(5.0, "Hunt-Crossley dissipation", unit="s/m", low=0.0)
     friction: float = parameter(0.5, "coefficient of friction", low=0.0, high=10.0)
+    restitution: float = parameter(
+        1.0,
+        "share of an impact's speed that comes back, but for what dissipation takes besides",
+        low=0.0,
+        high=1.0,
+    )
+
+    @property
+    def surface(self) -> Surface:
+        """The surface."""
+        return Surface(
+            self.stiffness, self.dissipation, self.friction, restitution=self.restitution
+        )
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,8 @@ class Surface(NamedTuple):
         friction: Coefficient mu.
         torsional: Greatest moment about the normal per normal force [m].
         rolling: Greatest moment about the tangents per normal force [m].
+        restitution: Share of the speed of an impact that comes back, whatever the speed is, but for
+            what ``dissipation`` takes besides; 1 for all of it.
     """
 
     stiffness: float
@@ -25,6 +27,7 @@ class Surface(NamedTuple):
     friction: float
     torsional: float = 0.0
     rolling: float = 0.0
+    restitution: float = 1.0
 
 
 class Material(NamedTuple):
@@ -36,6 +39,8 @@ class Material(NamedTuple):
         friction: Coefficient mu.
         torsional: Greatest moment about the normal per normal force [m].
         rolling: Greatest moment about the tangents per normal force [m].
+        restitution: Share of the speed of an impact that comes back, whatever the speed is, but for
+            what ``dissipation`` takes besides; 1 for all of it.
     """
 
     stiffness: float
@@ -43,6 +48,7 @@ class Material(NamedTuple):
     friction: float
     torsional: float = 0.0
     rolling: float = 0.0
+    restitution: float = 1.0
 
 
 _RANGES = {
@@ -51,6 +57,7 @@ _RANGES = {
     "friction": (">= 0", lambda value: 0.0 <= value < math.inf),
     "torsional": (">= 0 m", lambda value: 0.0 <= value < math.inf),
     "rolling": (">= 0 m", lambda value: 0.0 <= value < math.inf),
+    "restitution": (">= 0 and <= 1", lambda value: 0.0 <= value <= 1.0),
 }
 
 
@@ -80,9 +87,10 @@ def combine(a: Surface, b: Surface) -> Material:
         b: The other.
 
     Returns:
-        Stiffness k = k_a k_b / (k_a + k_b) [N/m], dissipation weighted by each surface's
-        share of the deformation [s/m], and the harmonic mean of the friction coefficients, as
-        Drake has them; the greater torsional and rolling friction [m], as MuJoCo has them.
+        Stiffness k = k_a k_b / (k_a + k_b) [N/m], dissipation [s/m] and restitution weighted by
+        each surface's share of the deformation, and the harmonic mean of the friction
+        coefficients, as Drake has them; the greater torsional and rolling friction [m], as MuJoCo
+        has them.
     """
     total = a.stiffness + b.stiffness
     stiffness = a.stiffness * b.stiffness / total
@@ -90,4 +98,5 @@ def combine(a: Surface, b: Surface) -> Material:
     friction_sum = a.friction + b.friction
     friction = 2.0 * a.friction * b.friction / friction_sum if friction_sum > 0.0 else 0.0
     torsional, rolling = max(a.torsional, b.torsional), max(a.rolling, b.rolling)
-    return Material(stiffness, dissipation, friction, torsional, rolling)
+    restitution = (b.stiffness * a.restitution + a.stiffness * b.restitution) / total
+    return Material(stiffness, dissipation, friction, torsional, rolling, restitution)

@@ -87,6 +87,7 @@ class ContactForces(NamedTuple):
 
     Attributes:
         elastic: (nc) k delta at the start of the (sub-)step [N].
+        ahead: (nc) share of the (sub-)step for which the penetration is estimated ahead.
         compliance: (nc) of the shear, see :mod:`tamsi_sim.scheme.shear` [m/N].
         initial_shear: (nc, 2) at the start of the step, along the tangents [m].
         shear: (nc, 2) the same at the start of the sub-step [m].
@@ -99,6 +100,7 @@ class ContactForces(NamedTuple):
     """
 
     elastic: Annotated[np.ndarray, float, "nc"]
+    ahead: Annotated[np.ndarray, float, "nc"]
     compliance: Annotated[np.ndarray, float, "nc"]
     initial_shear: Annotated[np.ndarray, float, "nc", 2]
     shear: Annotated[np.ndarray, float, "nc", 2]
@@ -118,6 +120,7 @@ class ShearMemory(NamedTuple):
         shapes: (np, 2) shapes A and B of the pairs.
         first: (np + 1) first point of each pair.
         energy: (np) of its shear and twist, times two [J].
+        speed: (np) at which the pair met, where that matters [m/s].
         point: (nc, 3) the points, from A's origin, world axes [m].
         shear: (nc, 3) of A against B, world [m].
         twist: (nr, 3) turn of A against B that moments have held, world [rad].
@@ -130,6 +133,7 @@ class ShearMemory(NamedTuple):
     shapes: Annotated[np.ndarray, int, "np", 2]
     first: Annotated[np.ndarray, int, "np + 1"]
     energy: Annotated[np.ndarray, float, "np"]
+    speed: Annotated[np.ndarray, float, "np"]
     point: Annotated[np.ndarray, float, "nc", 3]
     shear: Annotated[np.ndarray, float, "nc", 3]
     twist: Annotated[np.ndarray, float, "nr", 3]

@@ -22,7 +22,7 @@ QUADRATIC, ELASTIC = int(FrictionLaw.QUADRATIC), int(FrictionLaw.ELASTIC)
 def normal_force(
     elastic: float, stiffness: float, dissipation: float, separation: float, h: float
 ) -> tuple[float, float]:
-    """Return the normal force with the penetration estimated at the end of the step.
+    """Return the normal force with the penetration estimated ahead, at the end of the step.
 
     ``tamsi`` (5) with (19): pi = (k (delta_0 - h v_n))_+ (1 - d v_n)_+.
 
@@ -31,7 +31,7 @@ def normal_force(
         stiffness: k [N/m].
         dissipation: d [s/m].
         separation: v_n, positive when the bodies separate [m/s].
-        h: Time step [s].
+        h: How far ahead: the time step [s].
 
     Returns:
         (pi [N], d pi / d v_n [N s/m], never positive).
@@ -138,7 +138,11 @@ def update_contact_force(
     velocity, pair = forces.velocity[c], contacts.pair[c]
     dissipation, mu = pairs.dissipation[pair], pairs.friction[pair]
     pi, slope = normal_force(
-        forces.elastic[c], contacts.stiffness[c], dissipation, velocity[NORMAL], h
+        forces.elastic[c],
+        contacts.stiffness[c],
+        dissipation,
+        velocity[NORMAL],
+        forces.ahead[c] * h,
     )
     x, y, stiction = slip_velocity(settings, forces, c, mu * pi, h)
     soft = settings.soft_norm * settings.stiction_velocity

@@ -21,6 +21,7 @@ from contact_core.multibody.rigid_body.joints import FREE
 from tamsi_sim.arrays.data import LENGTH, ShearMemory
 from tamsi_sim.arrays.settings import FrictionLaw
 from tamsi_sim.arrays.simulation import Simulation
+from tamsi_sim.scheme.impact import meet
 
 ELASTIC = int(FrictionLaw.ELASTIC)
 PAIRS, POINTS = 0, 1
@@ -62,6 +63,7 @@ def copy_shear(memory: ShearMemory, target: ShearMemory) -> None:
     for k in range(pairs):
         target.shapes[k, 0], target.shapes[k, 1] = memory.shapes[k, 0], memory.shapes[k, 1]
         target.first[k], target.energy[k] = memory.first[k], memory.energy[k]
+        target.speed[k] = memory.speed[k]
     target.first[pairs] = memory.first[pairs]
     for k in range(points):
         for i in range(3):
@@ -78,7 +80,7 @@ def recall_shear(simulation: Simulation, count: int) -> None:
 
     Args:
         simulation: Reads contacts, motion of the bodies and the memory of shear; writes tangential
-            compliance and initial shear of its contact forces.
+            compliance and initial shear of its contact forces, and what :func:`meet` does.
         count: Number of contact points.
     """
     if simulation.settings.friction_law == ELASTIC:
@@ -94,6 +96,9 @@ def recall_shear(simulation: Simulation, count: int) -> None:
         # Clearing all of the table would take longer than all else in a small scene.
         for k in range(memory.number[PAIRS]):
             memory.table[memory.slot[k]] = -1
+    else:
+        for c in range(count):
+            simulation.contact_forces.ahead[c] = 1.0
 
 
 @inlined_kernel
@@ -128,6 +133,7 @@ def keep_shear(simulation: Simulation, count: int) -> None:
                 a = simulation.pairs.shapes[last, 0]
                 memory.shapes[kept, 0], memory.shapes[kept, 1] = a, simulation.pairs.shapes[last, 1]
                 memory.first[kept], memory.energy[kept] = c, 0.0
+                memory.speed[kept] = simulation.pairs.speed[last]
             x, y = forces.shear[c]
             s, t = contacts.frame[c, 0], contacts.frame[c, 1]
             memory.energy[kept] += (x * x + y * y) / forces.compliance[c]
@@ -145,7 +151,10 @@ def _recall_pair(simulation: Simulation, pair: int, first: int, last: int) -> No
     """Write initial shear and compliance of a pair's contacts."""
     contacts, forces, memory = simulation.contacts, simulation.contact_forces, simulation.shear
     a, b = simulation.pairs.shapes[pair]
-    old, softness = memory.table[_slot(memory, a, b)], _softness(simulation, pair)
+    old, inverse = memory.table[_slot(memory, a, b)], inverse_mass(simulation, pair)
+    meet(simulation, pair, first, last, old, inverse)
+    # It suits the masses that it holds, lest a light body shakes or a heavy one drifts.
+    softness = min(SOFTEST, inverse * simulation.pairs.stiffness[pair] / FREQUENCY**2)
     turn = simulation.pace[LENGTH] * _spin(simulation, a, b, contacts.frame[first, NORMAL])
     p, radius = simulation.poses.position[a], simulation.geometry.radius
     lever = min(radius[a], radius[b])
@@ -252,16 +261,6 @@ def _slot(memory: ShearMemory, a: int, b: int) -> int:
         if found < 0 or (memory.shapes[found, 0] == a and memory.shapes[found, 1] == b):
             return slot
         slot = (slot + 1) & mask
-
-
-@inlined_kernel
-def _softness(simulation: Simulation, pair: int) -> float:
-    """Return a pair's tangential compliance relative to its normal one.
-
-    It suits the masses that it holds, lest a light body shakes or a heavy one drifts.
-    """
-    inverse = inverse_mass(simulation, pair)
-    return min(SOFTEST, inverse * simulation.pairs.stiffness[pair] / FREQUENCY**2)
 
 
 @inlined_kernel

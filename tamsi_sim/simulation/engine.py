@@ -80,12 +80,15 @@ class Engine:
             solver: Settings of the scheme.
 
         Raises:
-            ConfigError: If the time step is not a positive number.
+            ConfigError: If the time step is not a positive number, or a surface has a restitution
+                that the friction law does not go with.
         """
         time_step = real_number(time_step, "time_step", "> 0 s", above=0.0)
         if time_step > MAX_STEP:
             raise ConfigError(f"time_step must be <= {MAX_STEP:g} s, got {time_step:g}")
         solver = solver or SolverConfig()
+        if solver.friction_law != "elastic" and (built.arrays.rules.restitution < 1.0).any():
+            raise ConfigError("restitution needs friction_law 'elastic', which remembers impacts")
         contacts = min(built.usual_contacts, built.contact_limit(solver))
         room = usual_room(built.arrays, max(1, contacts))
         self.built = built

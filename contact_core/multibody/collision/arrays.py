@@ -89,6 +89,7 @@ class Rules(NamedTuple):
         friction: (nm) mu.
         torsional: (nm) moment about the normal per normal force [m].
         rolling: (nm) moment about the tangents per normal force [m].
+        restitution: (nm) share of an impact's speed that comes back.
     """
 
     shapes: np.ndarray
@@ -98,6 +99,7 @@ class Rules(NamedTuple):
     friction: np.ndarray
     torsional: np.ndarray
     rolling: np.ndarray
+    restitution: np.ndarray
 
 
 class SweptHulls(NamedTuple):
@@ -132,6 +134,7 @@ class Pairs(NamedTuple):
         friction: (np) mu.
         torsional: (np) moment about the normal per normal force [m].
         rolling: (np) moment about the tangents per normal force [m].
+        speed: (np) at which they met, where that matters [m/s].
     """
 
     number: Annotated[np.ndarray, int, 1]
@@ -142,6 +145,7 @@ class Pairs(NamedTuple):
     friction: Annotated[np.ndarray, float, "np"]
     torsional: Annotated[np.ndarray, float, "np"]
     rolling: Annotated[np.ndarray, float, "np"]
+    speed: Annotated[np.ndarray, float, "np"]
 
 
 class ShapePoses(NamedTuple):

@@ -1,0 +1,75 @@
+"""Impacts: what comes back of their speed, at steps that do not resolve them.
+
+Estimating the penetration at the end of the step, tamsi (19), damps like h k beside the spring k:
+of an impact that lasts some steps much is lost. What rests or creeps needs that damping, what hits
+does not. So the faster a contact is, the less its penetration is estimated ahead, down to what an
+impact gains when it is met at a depth that nothing slowed it down to.
+
+A surface's restitution e is that of its impacts at any speed. With f = k x (1 + d dx/dt) it solves
+ln((1 + a) / (1 - a e)) = a (1 + e) with a = d v, for two that meet at a speed v, whatever k and
+their masses are. So the dissipation of an impact is d = a / v.
+"""
+
+from __future__ import annotations
+
+import math
+
+from contact_core.base.kernel import inlined_kernel, leaf_kernel
+from contact_core.multibody.collision.arrays import NORMAL
+from tamsi_sim.arrays.data import LENGTH
+from tamsi_sim.arrays.simulation import Simulation
+from tamsi_sim.scheme.contact import project
+
+CALM = 0.05
+"""Speed of separation at which half of the penetration is estimated ahead [m/s]."""
+SLOWEST = 1e-2
+"""What meets at less dissipates as at this speed [m/s]."""
+DEADEST = 1e-2
+"""Restitution below which nothing visible comes back."""
+BISECTIONS = 40
+
+
+@inlined_kernel
+def meet(
+    simulation: Simulation, pair: int, first: int, last: int, old: int, inverse_mass: float
+) -> None:
+    """Set how far a pair's penetration is estimated ahead, and what its impact dissipates.
+
+    Args:
+        simulation: Reads contacts, velocities and the memory of the last step; writes the contacts'
+            ahead, and the pair's speed and dissipation.
+        pair: The pair.
+        first: Its first contact.
+        last: The one behind its last.
+        old: The pair in the memory of the last step; -1 if it did not touch.
+        inverse_mass: Sum of the inverse masses of its bodies [1/kg].
+    """
+    pairs, rules, forces = simulation.pairs, simulation.rules, simulation.contact_forces
+    stiffness, fastest = 0.0, 0.0
+    for c in range(first, last):
+        stiffness += simulation.contacts.stiffness[c]
+    least = min(1.0, simulation.pace[LENGTH] * math.sqrt(stiffness * inverse_mass) / math.pi)
+    for c in range(first, last):
+        project(simulation.jacobian, c, simulation.state.v, forces.velocity)
+        speed = forces.velocity[c, NORMAL]
+        forces.ahead[c] = max(least, CALM * CALM / (CALM * CALM + speed * speed))
+        fastest = max(fastest, -speed)
+    restitution = rules.restitution[pairs.rule[pair]]
+    if restitution < 1.0:
+        pairs.speed[pair] = simulation.shear.speed[old] if old >= 0 else max(SLOWEST, fastest)
+        dissipation = rules.dissipation[pairs.rule[pair]]
+        pairs.dissipation[pair] = dissipation + impact_loss(restitution) / pairs.speed[pair]
+
+
+@leaf_kernel
+def impact_loss(restitution: float) -> float:
+    """Return a = d v of an impact with a restitution e, below 1, see above."""
+    e = max(DEADEST, restitution)
+    low, high = 0.0, 1.0 / e
+    for _ in range(BISECTIONS):
+        a = 0.5 * (low + high)
+        if math.log((1.0 + a) / (1.0 - a * e)) < a * (1.0 + e):
+            low = a
+        else:
+            high = a
+    return 0.5 * (low + high)
