@@ -14,12 +14,15 @@ import numpy as np
 from contact_core.base.errors import ModelError
 from contact_core.multibody.collision.arrays import Rules
 from contact_core.multibody.collision.narrow_phase import routine_of
-from contact_core.multibody.collision.shapes import PlacedShape
+from contact_core.multibody.collision.shapes import PlacedShape, Shape
 from contact_core.robot.scene import Link
 from contact_core.robot.surface import Material, Surface, check_contact, combine
 
 PASS = -1
 """Entry of a table of rules for shapes that pass through each other."""
+PATCH = 4.0
+"""A patch is as stiff as so many points."""
+SINK = 0.05
 
 
 def shape_table(
@@ -27,6 +30,7 @@ def shape_table(
     links: Sequence[Link],
     bodies: np.ndarray,
     material_of: Callable[[int, int], Material | None],
+    needed: Sequence[float],
 ) -> tuple[np.ndarray, list[Material]]:
     """Ask what may touch, once for all shapes of a link that say the same of how they touch.
 
@@ -36,6 +40,7 @@ def shape_table(
         bodies: (ns) their bodies, -1 for the world; shapes of one body never touch.
         material_of: Parameters of the contact of two shapes, given by their numbers; None if their
             links never touch.
+        needed: (ns) see :func:`bearing_stiffness`; parameters may depend on it.
 
     Returns:
         (ns, ns) index of the parameters of each two shapes, or PASS; and the parameters.
@@ -44,7 +49,7 @@ def shape_table(
         ConfigError: If parameters are out of their range.
         ModelError: If two kinds of shapes may touch for which there is no routine.
     """
-    skins = [(link, s.own_contact) for link, s in zip(links, shapes, strict=True)]
+    skins = [(link, s.own_contact, k) for link, s, k in zip(links, shapes, needed, strict=True)]
     first = {skin: shape for shape, skin in reversed(list(enumerate(skins)))}
     names = list(dict.fromkeys(skins))
     number = {skin: k for k, skin in enumerate(names)}
@@ -93,6 +98,31 @@ def contact_of_shapes(
     return material._replace(
         torsional=max(material.torsional, torsional), rolling=max(material.rolling, rolling)
     )
+
+
+def bearing_stiffness(weight: float, shape: Shape, usual: float) -> float:
+    """Return how stiff contacts that nobody gave a stiffness are, to bear a weight.
+
+    Args:
+        weight: Of the heaviest thing that floats, which may lie on anything [N].
+        shape: One of the shapes that touch.
+        usual: Stiffness of contacts that have nothing heavy to bear [N/m].
+
+    Returns:
+        The stiffness at which one patch sinks in by a share SINK of the shape's thickness [N/m], if
+        that is more than usual; else the usual one.
+    """
+    return max(usual, weight / (PATCH * SINK * 2.0 * shape.inner_radius))
+
+
+def bearable(stiffness: float, shapes: Sequence[PlacedShape]) -> float:
+    """Return the weight under which a patch of two shapes sinks in by the thickness of one [N].
+
+    Args:
+        stiffness: Of their contact [N/m].
+        shapes: The shapes.
+    """
+    return PATCH * stiffness * min(2.0 * placed.shape.inner_radius for placed in shapes)
 
 
 def _surface(surface: Surface, shape: PlacedShape) -> Surface:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 import pinocchio as pin
 
-from contact_core.base.errors import ModelError, choices
+from contact_core.base.errors import ModelError, ModelWarning, choices
 from contact_core.model.actuator import Actuator
 from contact_core.model.articulation import read_articulation
 from contact_core.model.moving_body import JointLaw, Mimic, MovingBody
@@ -26,6 +27,8 @@ from contact_core.robot.surface import Material, Surface
 from tamsi_sim.arrays.data import Model
 from tamsi_sim.simulation.contact_rules import (
     allowed_pairs,
+    bearable,
+    bearing_stiffness,
     contact_of_shapes,
     find_rules,
     shape_table,
@@ -141,6 +144,7 @@ def build_model(
     may_touch: Callable[[Link, Link], bool],
     material_of: Callable[[Link, Link], Material | None] = lambda a, b: None,
     gravity: Sequence[float] = EARTH,
+    own: Callable[[str], bool] = lambda instance: True,
 ) -> BuiltModel:
     """Build the engine's model.
 
@@ -152,6 +156,8 @@ def build_model(
         material_of: Contact parameters of two (instance, link), in any order, where those
             that follow from the two surfaces are not meant; None elsewhere.
         gravity: That of the world [m/s^2]; each instance has its own, which may be compensated.
+        own: Whether an instance was given its surface. Where two were not, they touch as stiffly as
+            the heaviest thing that floats needs, see :func:`bearing_stiffness`.
 
     Returns:
         The model.
@@ -162,7 +168,7 @@ def build_model(
     builder = _Builder()
     for instance in instances:
         builder.add(instance)
-    return builder.finish(surface_of, may_touch, material_of, gravity)
+    return builder.finish(surface_of, may_touch, material_of, gravity, own)
 
 
 class _Builder:
@@ -185,6 +191,8 @@ class _Builder:
         self.shapes: list[PlacedShape] = []
         self.instances: list[str] = []
         self.texts: dict[str, str] = {}
+        # Weights of the instances that float [kg].
+        self.floating: dict[str, float] = {}
 
     def add(self, instance: Instance) -> None:
         """Add one instance: its bodies, joints and shapes."""
@@ -214,6 +222,9 @@ class _Builder:
         for body in articulation.bodies:
             self._add_body(instance, body, first_body)
         self._add_trees(articulation.bodies, first_body, first_dof)
+        if any(body.kind == FREE for body in articulation.bodies) and not instance.kinematic:
+            masses = [body.inertia.mass for body in articulation.bodies]
+            self.floating[instance.name] = sum(masses)
         for name, actuator in articulation.actuators.items():
             self.actuators[instance.name, name] = actuator
         for link, (number, pose) in articulation.links.items():
@@ -370,6 +381,7 @@ class _Builder:
         may_touch: Callable[[Link, Link], bool],
         material_of: Callable[[Link, Link], Material | None],
         gravity: Sequence[float],
+        own: Callable[[str], bool],
     ) -> BuiltModel:
         """Add the pairs of shapes and turn the rows into arrays."""
         self.rows.trees["first_dof"].append(len(self.rows.joints["q"]))
@@ -381,12 +393,36 @@ class _Builder:
             pair = links[a], links[b]
             if not may_touch(*pair):
                 return None
-            surfaces = surface_of(*pair[0]), surface_of(*pair[1])
-            return contact_of_shapes(material_of(*pair), surfaces, self.shapes[a], self.shapes[b])
+            surfaces, given = (surface_of(*pair[0]), surface_of(*pair[1])), material_of(*pair)
+            material = contact_of_shapes(given, surfaces, self.shapes[a], self.shapes[b])
+            if given is None and needed[a] > 0.0 and needed[b] > 0.0:
+                stiffest = max(material.stiffness, needed[a], needed[b])
+                return material._replace(stiffness=stiffest)
+            weight = earth * max(self.floating.get(link[0], 0.0) for link in pair)
+            if weight > bearable(material.stiffness, (self.shapes[a], self.shapes[b])):
+                sinking.add((pair[0][0], pair[1][0]))
+            return material
 
-        self._stiffen_end_stops(float(np.linalg.norm(gravity)))
+        earth = float(np.linalg.norm(gravity))
+        self._stiffen_end_stops(earth)
+        heaviest = earth * max(self.floating.values(), default=0.0)
+        needed = [
+            0.0
+            if own(link[0]) or s.stiffness is not None
+            # Two of these surfaces in series are half as stiff as one.
+            else bearing_stiffness(heaviest, s.shape, 0.5 * surface_of(*link).stiffness)
+            for link, s in zip(links, self.shapes, strict=True)
+        ]
+        sinking: set[tuple[str, str]] = set()
         bodies = np.array(self.rows.geometry["body"], dtype=np.int64)
-        table, materials = shape_table(self.shapes, links, bodies, contact_of)
+        table, materials = shape_table(self.shapes, links, bodies, contact_of, needed)
+        if sinking:
+            pairs = ", ".join(f"'{a}' and '{b}'" for a, b in sorted(sinking))
+            warnings.warn(
+                f"too heavy for their stiffness, one of them sinks through the other: {pairs}",
+                ModelWarning,
+                stacklevel=2,
+            )
         group, hull_group, rules = find_rules(table, materials, bodies, self._add_hulls())
         self.rows.geometry["group"] = group.tolist()
         self.rows.hulls["group"] = hull_group.tolist()

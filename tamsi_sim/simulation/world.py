@@ -51,7 +51,8 @@ class World:
         Args:
             gravity: [m/s^2].
             surface: Surface of everything that has none of its own: neither by :meth:`add`, nor
-                in its file.
+                in its file. Where none is given, contacts are at least so stiff as to bear the
+                heaviest thing that floats.
 
         Raises:
             ConfigError: If a number is not finite or out of its range.
@@ -376,6 +377,9 @@ class World:
         self._closures[name] = closure
         return self
 
+    def _has_own_surface(self, instance: str) -> bool:
+        return instance in self._surfaces or self._surface is not RUBBER_ON_WOOD
+
     def _check_name(self, name: str) -> None:
         if name not in self._instances:
             raise ModelError(f"no instance '{name}' ({choices(self._instances)})")
@@ -428,7 +432,9 @@ class World:
 
         instances = list(self._instances.values())
         repaired = {instance.name for instance in instances if instance.repair}
-        built = build_model(instances, surface_of, may_touch, material_of, self._gravity)
+        built = build_model(
+            instances, surface_of, may_touch, material_of, self._gravity, self._has_own_surface
+        )
         engine = Engine(built, time_step, solver)
         if self._closures:
             of_files = {key for key in self._closures if key.partition("/")[0] in repaired}

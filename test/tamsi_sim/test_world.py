@@ -337,3 +337,45 @@ def test_a_plane_of_a_sdf_ends_nowhere():
     x, _, z = engine.q[:3]
     assert x < 199.5
     assert (z - 1.0 - x) / np.sqrt(2) == pytest.approx(0.05, abs=2e-3)
+
+
+BLOCK = """<robot name="b"><link name="b"><inertial><mass value="{mass}"/>
+  <inertia ixx="{i}" iyy="{i}" izz="{i}" ixy="0" ixz="0" iyz="0"/></inertial>
+  <collision><geometry>{geometry}</geometry></collision></link></robot>"""
+
+
+@pytest.mark.parametrize("mass", [1.0, 100.0, 4.5e4])
+@pytest.mark.parametrize(
+    "geometry, half",
+    [
+        ('<box size="2 1 0.5"/>', 0.25),
+        ('<box size="0.1 0.1 0.1"/>', 0.05),
+        ('<box size="1 1 0.004"/>', 0.002),
+        ('<cylinder radius="0.05" length="0.2"/>', 0.1),
+        ('<sphere radius="0.1"/>', 0.1),
+    ],
+)
+def test_what_is_heavy_stands_on_the_ground_and_on_what_is_light(mass, geometry, half):
+    heavy = BLOCK.format(mass=mass, i=0.1 * mass * half, geometry=geometry)
+    plate = BLOCK.format(mass=1, i=0.1, geometry='<box size="2 2 0.1"/>')
+    world = World().add_ground().add("plate", plate, (0, 0, 0.05), free=True)
+    engine = world.add("heavy", heavy, (0, 0, 0.1 + half), free=True).build()
+    assert engine.step(2000) == StepStatus.OK
+    # A point is a quarter as stiff as a patch.
+    assert engine.q[2] == pytest.approx(0.05, abs=0.02)
+    assert engine.q[9] - engine.q[2] == pytest.approx(0.05 + half, abs=0.5 * half)
+    assert np.abs(engine.v).max() < 0.02
+
+
+def test_a_stiffness_that_cannot_bear_the_weight_is_told_and_kept():
+    heavy = BLOCK.format(mass=45000, i=5000, geometry='<box size="2 1 0.5"/>')
+    world = World(surface=Surface(2e4, 5.0, 0.5)).add_ground()
+    with pytest.warns(ModelWarning, match="'heavy' and 'ground'|'ground' and 'heavy'"):
+        engine = world.add("heavy", heavy, (0, 0, 0.25), free=True).build()
+    assert set(engine.built.arrays.rules.stiffness) == {1e4}
+
+
+def test_what_is_light_keeps_the_default_stiffness():
+    light = BLOCK.format(mass=1, i=1e-3, geometry='<box size="0.1 0.1 0.1"/>')
+    engine = World().add_ground().add("light", light, (0, 0, 0.05), free=True).build()
+    assert set(engine.built.arrays.rules.stiffness) == {1e4}
