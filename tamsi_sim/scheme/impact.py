@@ -1,9 +1,10 @@
 """Impacts: what comes back of their speed, at steps that do not resolve them.
 
 Estimating the penetration at the end of the step, tamsi (19), damps like h k beside the spring k:
-of an impact that lasts some steps much is lost. What rests or creeps needs that damping, what hits
-does not. So the faster a contact is, the less its penetration is estimated ahead, down to what an
-impact gains when it is met at a depth that nothing slowed it down to.
+of an impact that lasts some steps much is lost. What rests or creeps needs that damping, and so do
+patches, whose stiffness changes with their faces, which may give energy. A ball that hits does not.
+So the faster it is, the less its penetration is estimated ahead, down to what it gains where it is
+met at a depth that nothing slowed it down to. Steps of a given accuracy need no such thing.
 
 A surface's restitution e is that of its impacts at any speed. With f = k x (1 + d dx/dt) it solves
 ln((1 + a) / (1 - a e)) = a (1 + e) with a = d v, for two that meet at a speed v, whatever k and
@@ -16,11 +17,14 @@ import math
 
 from contact_core.base.kernel import inlined_kernel, leaf_kernel
 from contact_core.multibody.collision.arrays import NORMAL
+from contact_core.multibody.collision.shapes import ShapeKind
 from tamsi_sim.arrays.data import LENGTH
 from tamsi_sim.arrays.simulation import Simulation
 from tamsi_sim.scheme.contact import project
 
-CALM = 0.05
+SPHERE = int(ShapeKind.SPHERE)
+
+CALM = 1.0
 """Speed of separation at which half of the penetration is estimated ahead [m/s]."""
 SLOWEST = 1e-2
 """What meets at less dissipates as at this speed [m/s]."""
@@ -45,16 +49,20 @@ def meet(
         inverse_mass: Sum of the inverse masses of its bodies [1/kg].
     """
     pairs, rules, forces = simulation.pairs, simulation.rules, simulation.contact_forces
-    stiffness, fastest = 0.0, 0.0
-    for c in range(first, last):
-        stiffness += simulation.contacts.stiffness[c]
-    least = min(1.0, simulation.pace[LENGTH] * math.sqrt(stiffness * inverse_mass) / math.pi)
-    for c in range(first, last):
-        project(simulation.jacobian, c, simulation.state.v, forces.velocity)
-        speed = forces.velocity[c, NORMAL]
-        forces.ahead[c] = max(least, CALM * CALM / (CALM * CALM + speed * speed))
-        fastest = max(fastest, -speed)
     restitution = rules.restitution[pairs.rule[pair]]
+    fixed = simulation.settings.accuracy == 0.0
+    ball = fixed and simulation.geometry.kind[pairs.shapes[pair, 0]] == SPHERE
+    fastest = 0.0
+    for c in range(first, last):
+        forces.ahead[c] = 1.0
+        if ball or restitution < 1.0:
+            project(simulation.jacobian, c, simulation.state.v, forces.velocity)
+            speed = forces.velocity[c, NORMAL]
+            fastest = max(fastest, -speed)
+            if ball:
+                frequency = math.sqrt(simulation.contacts.stiffness[c] * inverse_mass)
+                least = min(1.0, 0.5 * simulation.pace[LENGTH] * frequency)
+                forces.ahead[c] = max(least, CALM * CALM / (CALM * CALM + speed * speed))
     if restitution < 1.0:
         pairs.speed[pair] = simulation.shear.speed[old] if old >= 0 else max(SLOWEST, fastest)
         dissipation = rules.dissipation[pairs.rule[pair]]

@@ -18,6 +18,7 @@ from contact_core.model.articulation import read_articulation
 from contact_core.model.moving_body import JointLaw, Mimic, MovingBody
 from contact_core.multibody.collision.arrays import MAX_CARRYING
 from contact_core.multibody.collision.manifold import POINTS
+from contact_core.multibody.collision.seams import find_neighbours
 from contact_core.multibody.collision.shapes import PlacedShape, ShapeKind
 from contact_core.multibody.rigid_body.joints import BALL, FREE, PRISMATIC, REVOLUTE, columns_of
 from contact_core.robot.description import collision_shapes
@@ -425,6 +426,12 @@ class _Builder:
             )
         group, hull_group, rules = find_rules(table, materials, bodies, self._add_hulls())
         self.rows.geometry["group"] = group.tolist()
+        poses = list(
+            zip(self.rows.geometry["rotation"], self.rows.geometry["position"], strict=True)
+        )
+        first, neighbours = find_neighbours([s.shape for s in self.shapes], bodies, poses)
+        self.rows.geometry["first_neighbour"] = first.tolist()
+        self.rows.geometry["neighbour"] = neighbours.tolist()
         self.rows.hulls["group"] = hull_group.tolist()
         joints = [*self.joint_dofs, *self.ball_joints]
         actuators = {

@@ -41,6 +41,8 @@ class Geometry(NamedTuple):
         position: (ns, 3) [m].
         radius: (ns) bounding radius [m].
         group: (ns) of shapes that touch the same others, see Rules.
+        first_neighbour: (ns + 1) first entry of neighbour that is a shape's.
+        neighbour: (n) shapes that touch a shape and do not move against it.
     """
 
     kind: Annotated[np.ndarray, int, "ns"]
@@ -51,6 +53,8 @@ class Geometry(NamedTuple):
     position: Annotated[np.ndarray, float, "ns", 3]
     radius: Annotated[np.ndarray, float, "ns"]
     group: Annotated[np.ndarray, int, "ns"]
+    first_neighbour: Annotated[np.ndarray, int, "ns + 1"]
+    neighbour: Annotated[np.ndarray, int, "n"]
 
 
 class Hulls(NamedTuple):
@@ -217,12 +221,18 @@ class Scratch(NamedTuple):
         part: (2, n) of what both carry.
         clip: (3, n, 3) polygons.
         polytope: For general convex shapes.
+        first: (np + 1) first contact of each pair.
+        gone: (nc) 1 for contacts of seams.
+        share: (np) of its stiffness that a pair at a seam has.
     """
 
     face: Annotated[np.ndarray, int, 2, MAX_CARRYING]
     part: Annotated[np.ndarray, float, 2, MAX_CARRYING]
     clip: Annotated[np.ndarray, float, 3, MAX_CORNERS, 3]
     polytope: Polytope
+    first: Annotated[np.ndarray, int, "np + 1"]
+    gone: Annotated[np.ndarray, int, "nc"]
+    share: Annotated[np.ndarray, float, "np"]
 
 
 class Shapes(NamedTuple):

@@ -35,6 +35,7 @@ from contact_core.multibody.collision.collide_boxes import collide_box_box
 from contact_core.multibody.collision.collide_convex import collide_convex, collide_half_space
 from contact_core.multibody.collision.collide_points import collide_sphere
 from contact_core.multibody.collision.convex_mesh import Meshes
+from contact_core.multibody.collision.seams import drop_seams
 from contact_core.multibody.collision.shapes import ShapeKind
 from contact_core.multibody.rigid_body.arrays import Kinematics
 
@@ -138,9 +139,13 @@ def update_contacts(
                 for i in range(hulls.first_shape[a], hulls.first_shape[a + 1]):
                     for j in range(hulls.first_shape[b], hulls.first_shape[b + 1]):
                         _meet(
-                            shapes, geometry, rules, pairs, encounter, hulls.shapes[i],
-                            hulls.shapes[j],
+                            shapes, geometry, rules, pairs, encounter, scratch.first,
+                            hulls.shapes[i], hulls.shapes[j],
                         )  # fmt: skip
+    found: int = contacts.number[0]
+    if found <= contacts.depth.shape[0]:
+        scratch.first[pairs.number[0]] = found
+        drop_seams(shapes, geometry, pairs, contacts, scratch)
     return contacts.number[0]
 
 
@@ -151,6 +156,7 @@ def _meet(
     rules: Rules,
     pairs: Pairs,
     contacts: Encounter,
+    first: np.ndarray,
     one: int,
     other: int,
 ) -> None:
@@ -161,7 +167,7 @@ def _meet(
     a, b = (other, one) if swapped else (one, other)
     if rule >= 0 and shapes_close(shapes, a, b, geometry.radius[a], geometry.radius[b]):
         pair, before = pairs.number[0], contacts.number[0]
-        pairs.shapes[pair, 0], pairs.shapes[pair, 1] = a, b
+        pairs.shapes[pair, 0], pairs.shapes[pair, 1], first[pair] = a, b, before
         pairs.rule[pair] = rule
         pairs.stiffness[pair] = rules.stiffness[rule]
         pairs.dissipation[pair] = rules.dissipation[rule]
