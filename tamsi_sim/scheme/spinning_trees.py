@@ -66,11 +66,10 @@ def _find_spinning(simulation: Simulation) -> float:
 
 @inlined_kernel
 def _looped(simulation: Simulation, tree: int) -> bool:
-    closures = simulation.closures.tree
+    closures, held = simulation.closures.tree, 0
     for c in range(closures.shape[0]):
-        if closures[c, 0] == tree or closures[c, 1] == tree:
-            return True
-    return False
+        held += closures[c, 0] == tree or closures[c, 1] == tree
+    return held > 0
 
 
 @inlined_kernel
