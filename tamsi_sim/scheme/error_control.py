@@ -44,7 +44,7 @@ SAFETY = 0.85
 GROWTH, SHRINKAGE, RETREAT = 2.5, 0.2, 0.25
 """Of the length from a step to the next, to its repetition, and after a failure."""
 SHORTEST = 1e-10
-"""A step [s]: what fails even so fails."""
+"""A step [s]: what fails even so fails, and what is not accurate is taken as it is."""
 THICKNESS = 0.5
 """Share of the radius of the ball inside its thinnest shape by which a body moves at most."""
 
@@ -77,7 +77,8 @@ def advance_accurately(simulation: Simulation) -> int:
         h = rest if h > 0.999 * rest else min(h, 0.5 * rest)
         _remember(simulation)
         status, longest = _try_step(simulation, h)
-        if status == OK and longest >= h:
+        if status == OK and (longest >= h or h <= SHORTEST):
+            longest = max(longest, h)
             pace[LEFT] = rest - h if h < rest else 0.0
             if h < rest or longest < pace[NEXT]:
                 pace[NEXT] = longest
@@ -86,9 +87,9 @@ def advance_accurately(simulation: Simulation) -> int:
             _go_back(simulation)
             if status != TOO_MANY_CONTACTS:
                 evaluate(simulation)
-                if longest > SHORTEST:
+                if h > SHORTEST:
                     status = OK
-                pace[NEXT] = longest
+                pace[NEXT] = max(longest, SHORTEST)
     counters[STEPS] = steps
     pace[LENGTH] = simulation.settings.time_step
     if status not in (OK, TOO_MANY_CONTACTS):

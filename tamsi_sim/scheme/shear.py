@@ -118,13 +118,14 @@ def move_shear(simulation: Simulation, count: int) -> None:
 
 @inlined_kernel
 def keep_shear(simulation: Simulation, count: int) -> None:
-    """Remember the shear at the end of a step for the next one.
+    """Remember the shear at the end of a step for the next one, or just what touched.
 
     Args:
         simulation: Reads contacts, their shear, and the poses they belong to; writes the memory.
         count: Number of contact points.
     """
-    if simulation.settings.friction_law == ELASTIC:
+    settings = simulation.settings
+    if settings.friction_law == ELASTIC or settings.accuracy > 0.0:
         memory, contacts, forces = simulation.shear, simulation.contacts, simulation.contact_forces
         last, kept, a = -1, -1, 0
         for c in range(count):
@@ -136,11 +137,12 @@ def keep_shear(simulation: Simulation, count: int) -> None:
                 memory.speed[kept] = simulation.pairs.speed[last]
             x, y = forces.shear[c]
             s, t = contacts.frame[c, 0], contacts.frame[c, 1]
-            memory.energy[kept] += (x * x + y * y) / forces.compliance[c]
+            if settings.friction_law == ELASTIC:
+                memory.energy[kept] += (x * x + y * y) / forces.compliance[c]
             for i in range(3):
                 memory.point[c, i] = contacts.point[c, i] - simulation.poses.position[a, i]
                 memory.shear[c, i] = x * s[i] + y * t[i]
-            if c < memory.twist.shape[0]:
+            if settings.friction_law == ELASTIC and c < memory.twist.shape[0]:
                 memory.energy[kept] += _keep_twist(simulation, c)
         memory.number[PAIRS], memory.number[POINTS] = kept + 1, count
         memory.first[kept + 1] = count

@@ -239,3 +239,14 @@ def test_the_accuracy_is_checked():
             world.build(accuracy=wrong)
     assert world.build(solver=SolverConfig(accuracy=1e-4)).solver.accuracy == 1e-4
     assert world.build(solver=SolverConfig(accuracy=1e-4), accuracy=0.0).solver.accuracy == 0.0
+
+
+@pytest.mark.parametrize("law", ["elastic", "linear", "quadratic"])
+def test_every_law_of_friction_knows_what_touched(law):
+    # What touches for the first time at every step would never be met.
+    world = World(surface=Surface(4e4, 0.2, 0.5)).add_ground()
+    world.add("b", _thing('<sphere radius="0.05"/>'), (0, 0, 0.15), free=True)
+    engine = world.build(solver=SolverConfig(accuracy=1e-4, friction_law=law))
+    assert engine.step(300) == StepStatus.OK
+    assert engine.counters[REJECTED] < 100
+    assert engine.q[2] > 0.05
