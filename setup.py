@@ -179,6 +179,7 @@ STACK = dict(
             "mypy>=1.13,<3",
             *CLUSTER,
             *DECOMPOSITION,
+            *FRI,
             *ORACLES,
             *TEST,
             *XACRO,

@@ -49,7 +49,7 @@ KERNEL_TIME = struct.Struct("qq")
 
 
 @dataclass(frozen=True)
-class State:
+class Heard:
     """What a message of the cabinet's says, for the graph.
 
     Attributes:
@@ -125,7 +125,7 @@ class Link:
         self._stopping = False
         self._times = np.zeros(HISTORY)
         self._answers = self._late = 0
-        self.states: SimpleQueue[State | None] = SimpleQueue()
+        self.states: SimpleQueue[Heard | None] = SimpleQueue()
         self.dropped = 0
         self._thread = threading.Thread(target=self._run, name="FRI", daemon=True)
 
@@ -247,4 +247,4 @@ class Link:
         if self.states.qsize() >= MAX_STATES:
             self.dropped += 1
             return
-        self.states.put(State(message, self._session.sent))
+        self.states.put(Heard(message, self._session.sent))

@@ -27,7 +27,7 @@ from contact_ros.real_time import RealTimeConfig, enter_real_time, keep_up_with_
 from contact_ros.stamps import NANOSECONDS, steady_timer
 from contact_stack.fri import wire
 from contact_stack.fri.gate import Gate, GateConfig
-from contact_stack.fri.link import Link, State
+from contact_stack.fri.link import Heard, Link
 from contact_stack.fri.session import ORDINARY_PERIOD, Session, SessionStatus
 
 NAME = "fri_driver"
@@ -214,7 +214,7 @@ class FriDriverNode(GuardedNode):
         return Health(LEVELS.get(status, Level.ERROR), f"the robot is {status.remedy}", values)
 
 
-def lbr_state(state: State) -> LBRState:
+def lbr_state(state: Heard) -> LBRState:
     """Make a message of what the robot said.
 
     Args:
