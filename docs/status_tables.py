@@ -39,6 +39,8 @@ ADVICE = {
 ENUMS = {
     "estimator": "contact_aware_control.estimation.base.EstimatorStatus",
     "tare": "contact_aware_control.estimation.tare.TareStatus",
+    "fri": "contact_stack.fri.session.SessionStatus",
+    "datagrams": "contact_stack.fri.wire.Refusal",
     "gripper": "contact_stack.wsg50.device.GripperStatus",
     "grip": "contact_ros.gripper.Ending",
     "step": "tamsi_sim.arrays.status.StepStatus",
