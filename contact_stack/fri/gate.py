@@ -12,6 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contact_core.base.config import parameter
+from contact_core.base.kernel import inlined_kernel, kernel
+
+REACHED = 1e-9
+"""What is nearer to its command is there [rad]."""
 
 MAX_PAUSE = 10
 """After so many steps without a command the next one tells nothing of its speed."""
@@ -75,6 +79,8 @@ class Gate:
         self.refused = self.shaped = 0
         self.problem = ""
         self.start(np.zeros(lowest.size))
+        # Compiled before anybody waits for it.
+        self.step(None, 1.0)
 
     def start(self, position: NDArray[np.float64]) -> None:
         """Begin at rest, and know of no command.
@@ -107,53 +113,104 @@ class Gate:
         Returns:
             (n) joint positions [rad].
         """
-        gain = self._acceleration * period
-        slower, faster = self.velocity - gain, self.velocity + gain
-        lower = np.maximum(-self._speed, slower)
-        upper = np.minimum(self._speed, faster)
-        lower = np.maximum(lower, -self._stoppable(self.position - self._lowest, period))
-        upper = np.minimum(upper, self._stoppable(self._highest - self.position, period))
         target = None if wanted is None else self._sound(wanted)
+        steps = 0
         if target is None:
             self._pause += 1
-            velocity = np.clip(np.zeros(self.position.size), slower, faster)
-        else:
-            velocity = self._towards(target, period)
-        velocity = np.minimum(np.maximum(velocity, lower), upper)
-        position = self.position + period * velocity
+        elif self._pause <= MAX_PAUSE:
+            steps = 1 + self._pause
+        position, velocity = np.empty((2, self.position.size))
+        reached = _advance(
+            self.position,
+            self.velocity,
+            self._lowest,
+            self._highest,
+            self._speed,
+            self._acceleration,
+            period,
+            self._target if target is None else target,
+            self._target,
+            target is not None,
+            steps,
+            position,
+            velocity,
+        )
         if target is not None:
-            reached = np.abs(position - target) < 1e-9
-            position = np.where(reached, target, position)
-            self.shaped += not reached.all()
+            self._target, self._pause = target, 0
+            self.shaped += not reached
         self.position, self.velocity = position, velocity
         return position
 
     def _sound(self, wanted: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return a command within the limits of position; None if it is refused."""
-        if wanted.shape != self.position.shape or not np.isfinite(wanted).all():
-            self.problem = "a command is not one finite number for each joint"
-        elif (distance := float(np.abs(wanted - self.position).max())) > self._jump:
+        if wanted.shape != self.position.shape:
+            self.problem = f"a command has {wanted.size} numbers instead of {self.position.size}"
+        # Not "is larger": what cannot be compared is not near.
+        elif not (distance := float(np.abs(wanted - self.position).max())) <= self._jump:
             self.problem = f"a command is {distance:.3g} rad from the last one that was sent"
         else:
-            return np.clip(wanted, self._lowest, self._highest)
+            return np.minimum(np.maximum(wanted, self._lowest), self._highest)
         self.refused += 1
         return None
 
-    def _towards(self, target: NDArray[np.float64], period: float) -> NDArray[np.float64]:
-        """Return the velocity of who follows a target that moves, and can stop with it."""
-        pause, before = self._pause, self._target
-        self._pause, self._target = 0, target
-        pace = np.zeros(target.size)
-        if pause <= MAX_PAUSE:
-            pace = (target - before) / ((1 + pause) * period)
-            pace = np.clip(pace, -self._speed, self._speed)
-        behind = target - period * pace - self.position
-        return pace + np.sign(behind) * self._stoppable(np.abs(behind), period)
 
-    def _stoppable(self, distance: NDArray[np.float64], period: float) -> NDArray[np.float64]:
-        """Return the speed at which a step, and a stop after it, stay within a distance."""
-        ways = np.maximum(distance, 0.0)
-        root = np.sqrt(period**2 + 2.0 * ways / self._acceleration)
-        at_once = np.minimum(ways / period, self._acceleration * period)
-        speed: NDArray[np.float64] = np.maximum(self._acceleration * (root - period), at_once)
-        return speed
+def precompile() -> None:
+    """Compile the kernels into Numba's cache."""
+    Gate(-np.ones(1), np.ones(1), np.ones(1), GateConfig()).step(np.zeros(1), 0.005)
+
+
+@kernel
+def _advance(
+    position: np.ndarray,
+    velocity: np.ndarray,
+    lowest: np.ndarray,
+    highest: np.ndarray,
+    speed: np.ndarray,
+    acceleration: float,
+    period: float,
+    target: np.ndarray,
+    before: np.ndarray,
+    follows: bool,
+    steps: int,
+    to: np.ndarray,
+    at: np.ndarray,
+) -> bool:
+    """Fill the next position and its velocity; return whether it is the target.
+
+    A target moves on at the pace it had since the one before, which was so many steps ago, 0 for
+    unknown; whoever is behind catches up as fast as it can still fall in with it. Without one to
+    follow the joints brake.
+    """
+    there = True
+    gain = acceleration * period
+    for i in range(position.size):
+        wanted = 0.0
+        if follows:
+            pace = 0.0
+            if steps > 0:
+                pace = (target[i] - before[i]) / (steps * period)
+                pace = min(max(pace, -speed[i]), speed[i])
+            behind = target[i] - period * pace - position[i]
+            catching_up = _stoppable(abs(behind), acceleration, period)
+            wanted = pace + (catching_up if behind > 0.0 else -catching_up)
+        down = _stoppable(position[i] - lowest[i], acceleration, period)
+        up = _stoppable(highest[i] - position[i], acceleration, period)
+        slowest = max(-speed[i], velocity[i] - gain, -down)
+        fastest = min(speed[i], velocity[i] + gain, up)
+        at[i] = min(max(wanted, slowest), fastest)
+        to[i] = position[i] + period * at[i]
+        if abs(to[i] - target[i]) < REACHED:
+            to[i] = target[i]
+        else:
+            there = False
+    return there
+
+
+@inlined_kernel
+def _stoppable(distance: float, acceleration: float, period: float) -> float:
+    """Return the speed at which a step, and a stop after it, stay within a distance."""
+    if distance <= 0.0:
+        return 0.0
+    at_once = min(distance / period, acceleration * period)
+    root = np.sqrt(period**2 + 2.0 * distance / acceleration)
+    return max(acceleration * (root - period), at_once)

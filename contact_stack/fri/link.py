@@ -27,6 +27,9 @@ from contact_stack.fri.wire import MAX_DATAGRAM, Monitoring, SessionState
 WAIT_SHARE = 0.4
 """Share of a period for which this cycle's command is waited for."""
 
+ANSWER_TIME = 2e-4
+"""Of that, what is kept for the answer itself [s]."""
+
 PATIENCE = 0.05
 """How long the thread waits for a datagram before it looks at the time [s]."""
 
@@ -223,7 +226,7 @@ class Link:
     def _await_command(self, arrived: float) -> None:
         """Wait for this cycle's command, if commands come at all."""
         session = self._session
-        most = WAIT_SHARE * session.answer_period
+        most = WAIT_SHARE * session.answer_period - ANSWER_TIME
         end = time.monotonic() + min(most - (time.time() - arrived), most)
         while session.awaits_command and not session.is_new(self._command):
             left = end - time.monotonic()

@@ -365,7 +365,7 @@ def _message(data: bytes) -> Any:
 
 def _joints(message: Any, what: str, largest: float, idle: bool) -> NDArray[np.float64]:
     """Read one number a joint."""
-    values = message.values
+    values = list(message.values)
     if idle and not values:
         return np.zeros(JOINTS)
     if len(values) != JOINTS:

@@ -100,7 +100,7 @@ def test_states_and_commands_go_through(ros_domain: int) -> None:
             return bool(np.allclose(cabinet.until(COMMANDING_ACTIVE).position, target))
 
         client.wait_until(follows)
-        client.wait_until(lambda: states[-1].commanded_joint_position[0] == target[0])
+        client.wait_until(lambda: states and states[-1].commanded_joint_position[0] == target[0])
         assert states[-1].sample_time == 0.005 and states[-1].session_state == 4
         health = node._health()
         assert health.level is Level.OK and health.message == "the robot is commanded"
