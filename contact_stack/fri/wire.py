@@ -45,52 +45,24 @@ MAX_ANGLE, MAX_TORQUE = 10.0, 2000.0
 LENGTH = struct.Struct("<I")
 """Of length and checksum of a framed message."""
 
-FIELDS: dict[str, dict[str, tuple[int, str]]] = {
-    "Header": {
-        "identifier": (1, "uint32 required"),
-        "sequence": (2, "uint32 required"),
-        "reflected": (3, "uint32 required"),
-    },
-    "Joints": {"values": (1, "double repeated")},
-    "Time": {"seconds": (1, "uint32"), "nanoseconds": (2, "uint32")},
-    "Robot": {
-        "joints": (1, "int32"),
-        "safety": (2, "int32"),
-        "drives": (5, "int32 repeated"),
-        "operation": (6, "int32"),
-        "control": (7, "int32"),
-    },
-    "Measured": {
-        "position": (1, "Joints"),
-        "torque": (2, "Joints"),
-        "commanded": (3, "Joints"),
-        "commanded_torque": (4, "Joints"),
-        "external": (5, "Joints"),
-        "stamp": (15, "Time"),
-    },
-    "Connection": {
-        "session": (1, "int32"),
-        "quality": (2, "int32"),
-        "period": (3, "uint32"),
-        "multiplier": (4, "uint32"),
-    },
-    "Interpolator": {
-        "position": (1, "Joints"),
-        "command_mode": (10, "int32"),
-        "overlay": (11, "int32"),
-        "tracking": (12, "double"),
-    },
-    "Monitoring": {
-        "header": (1, "Header required"),
-        "robot": (2, "Robot"),
-        "measured": (3, "Measured"),
-        "connection": (4, "Connection"),
-        "interpolator": (5, "Interpolator"),
-    },
-    "Commanded": {"position": (1, "Joints")},
-    "Command": {"header": (1, "Header required"), "data": (2, "Commanded")},
+FIELDS = {
+    "Header": "1 identifier uint32 required, 2 sequence uint32 required, "
+    "3 reflected uint32 required",
+    "Joints": "1 values double repeated",
+    "Time": "1 seconds uint32, 2 nanoseconds uint32",
+    "Robot": "1 joints int32, 2 safety int32, 5 drives int32 repeated, 6 operation int32, "
+    "7 control int32",
+    "Measured": "1 position Joints, 2 torque Joints, 3 commanded Joints, "
+    "4 commanded_torque Joints, 5 external Joints, 15 stamp Time",
+    "Connection": "1 session int32, 2 quality int32, 3 period uint32, 4 multiplier uint32",
+    "Interpolator": "1 position Joints, 10 command_mode int32, 11 overlay int32, "
+    "12 tracking double",
+    "Monitoring": "1 header Header required, 2 robot Robot, 3 measured Measured, "
+    "4 connection Connection, 5 interpolator Interpolator",
+    "Data": "1 position Joints",
+    "Command": "1 header Header required, 2 data Data",
 }
-"""Message -> field -> (tag, type)."""
+"""Message -> its fields: tag, name and type, and whether it is required or repeated."""
 
 
 class SessionState(IntEnum):
@@ -233,10 +205,10 @@ def decode(data: bytes, version: str) -> Monitoring:
     if not math.isfinite(ipo.tracking):
         raise DatagramError(Refusal.VALUE, f"tracking performance {ipo.tracking}")
     drives = set(message.robot.drives)
-    torques = [
-        _joints(getattr(measured, name), name, MAX_TORQUE, idle)
-        for name in ("torque", "commanded_torque", "external")
-    ]
+
+    def joints(part: Any, name: str, largest: float) -> NDArray[np.float64]:
+        return _joints(getattr(part, name), name, largest, idle)
+
     return Monitoring(
         sequence=header.sequence,
         reflected=header.reflected,
@@ -245,14 +217,12 @@ def decode(data: bytes, version: str) -> Monitoring:
         period=period,
         multiplier=multiplier,
         stamp=measured.stamp.seconds * NANOSECONDS + measured.stamp.nanoseconds,
-        position=_joints(measured.position, "position", MAX_ANGLE, idle),
-        torque=torques[0],
-        commanded=_joints(measured.commanded, "commanded", MAX_ANGLE, idle) if reports else None,
-        commanded_torque=torques[1],
-        external=torques[2],
-        interpolated=_joints(ipo.position, "interpolated", MAX_ANGLE, idle)
-        if ipo.HasField("position")
-        else None,
+        position=joints(measured, "position", MAX_ANGLE),
+        torque=joints(measured, "torque", MAX_TORQUE),
+        commanded=joints(measured, "commanded", MAX_ANGLE) if reports else None,
+        commanded_torque=joints(measured, "commanded_torque", MAX_TORQUE),
+        external=joints(measured, "external", MAX_TORQUE),
+        interpolated=joints(ipo, "position", MAX_ANGLE) if ipo.HasField("position") else None,
         command_mode=ipo.command_mode,
         overlay=ipo.overlay,
         tracking=ipo.tracking,
@@ -312,10 +282,10 @@ def message_class(name: str) -> Any:
     file = descriptor_pb2.FileDescriptorProto(name="fri", package="fri", syntax="proto2")
     for message, fields in FIELDS.items():
         described = file.message_type.add(name=message)
-        for field, (tag, words) in fields.items():
-            kind, _, label = words.partition(" ")
-            added = described.field.add(name=field, number=tag)
-            added.label = getattr(kinds, f"LABEL_{(label or 'optional').upper()}")
+        for field in fields.split(", "):
+            tag, field_name, kind, *label = field.split()
+            added = described.field.add(name=field_name, number=int(tag))
+            added.label = getattr(kinds, f"LABEL_{(*label, 'optional')[0].upper()}")
             if kind in FIELDS:
                 added.type, added.type_name = kinds.TYPE_MESSAGE, f".fri.{kind}"
             else:
