@@ -33,7 +33,7 @@ from contact_ros import NANOSECONDS, GraphClient
 from contact_ros.qos import signal_publisher, signal_subscription
 from contact_ros.real_time import RealTimeConfig, enter_real_time
 from contact_stack.fri import wire
-from contact_stack.fri.link import KERNEL_TIME, SO_TIMESTAMPNS
+from contact_stack.fri.answering import KERNEL_TIME, SO_TIMESTAMPNS
 from contact_stack.fri.wire import SessionState
 
 RESULTS = Path("out/bench/fri")

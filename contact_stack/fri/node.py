@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from lbr_fri_idl.msg import LBRState
 from sensor_msgs.msg import JointState
 
 from contact_core.base.config import nested, parameter
-from contact_core.base.errors import ConfigError
+from contact_core.base.errors import CommunicationError, ConfigError
 from contact_core.robot.robot import Robot
 from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.driver_profile import DriverConfig, driver_profile
@@ -24,11 +23,12 @@ from contact_ros.loop import ErrorRelay, MessageThread
 from contact_ros.parameters import read
 from contact_ros.qos import signal_publisher, signal_subscription
 from contact_ros.real_time import RealTimeConfig, enter_real_time, keep_up_with_main_thread
-from contact_ros.stamps import NANOSECONDS, steady_timer
+from contact_ros.stamps import NANOSECONDS
 from contact_stack.fri import wire
-from contact_stack.fri.gate import Gate, GateConfig
-from contact_stack.fri.link import Heard, Link
-from contact_stack.fri.session import ORDINARY_PERIOD, Session, SessionStatus
+from contact_stack.fri.answering import AnsweringReport, AnsweringSetup, Heard
+from contact_stack.fri.gate import GateConfig
+from contact_stack.fri.link import Link
+from contact_stack.fri.session import ORDINARY_PERIOD, SessionStatus
 
 NAME = "fri_driver"
 
@@ -44,12 +44,6 @@ LEVELS = {
     SessionStatus.COMMANDED: Level.OK,
 }
 """How bad a status is; the others are errors."""
-
-POLL_PERIOD = 0.1
-"""How often the log is told of changes [s]."""
-
-START_TIMEOUT = 5.0
-"""How long the thread that answers may take to start [s]."""
 
 
 @dataclass(frozen=True)
@@ -94,15 +88,8 @@ class FriDriverNode(GuardedNode):
         profile = driver_profile(
             DRIVER, DriverConfig(), None, description.arm_joints, self.get_namespace()
         )
-        self._joints, self._profile = profile.joint_names, profile
+        self._joints = profile.joint_names
         wire.message_class("Monitoring")
-        lowest, highest = robot.position_limits
-        self._gate = Gate(lowest, highest, robot.velocity_limits, config.gate)
-        self._session = Session(config.version, self._gate, config.host, config.timeout)
-        self._real_time = "not asked for yet"
-        self._entered = threading.Event()
-        relay = ErrorRelay(self)
-        self._link = Link(self._session, config.port, relay, self._enter_real_time)
         quality = signal_publisher(lockstep=False)
         self._announcement = announce_robot(self, description)
         self._states = self.create_publisher(LBRState, "state", quality)
@@ -113,94 +100,101 @@ class FriDriverNode(GuardedNode):
             lambda message: self._link.command(profile.decode_command(message)),
             signal_subscription(lockstep=False),
         )
-        self._status = SessionStatus.SILENT
-        self._refused = 0
+        self._report: AnsweringReport | None = None
         self._diagnostics = Diagnostics(self, self._health, f"{NAME} port {config.port}")
-        freeze_garbage_collector()
-        self._link.start()
-        self._entered.wait(START_TIMEOUT)
-        if "not permitted" in self._real_time:
-            self.get_logger().warning(self._cost())
-        # Both hold the interpreter now and then: they must not be slower than who waits for it.
-        self._commands = MessageThread(self, relay, commands, on_start=keep_up_with_main_thread)
-        self._publishing = threading.Thread(
-            target=self._publish_states, args=(relay,), name="states", daemon=True
+        lowest, highest = robot.position_limits
+        setup = AnsweringSetup(
+            config.version,
+            config.host,
+            config.timeout,
+            config.allow_late,
+            lowest,
+            highest,
+            robot.velocity_limits,
+            config.gate,
+            config.real_time,
         )
-        self._publishing.start()
-        self._timer = steady_timer(self, POLL_PERIOD, self._say_change)
+        freeze_garbage_collector()
+        self._link, self._closing = Link(setup, config.port), False
+        self._entered = threading.Event()
+        relay = ErrorRelay(self)
+        self._commands = MessageThread(self, relay, commands, on_start=self._enter_real_time)
+        self._telling = threading.Thread(
+            target=self._listen, args=(relay,), name="states", daemon=True
+        )
+        self._telling.start()
 
     def close(self) -> None:
         """Bring the robot to rest, then answer no more: its session ends, and it holds."""
+        self._closing = True
         self._link.stop()
         self._commands.stop()
-        self._publishing.join()
+        self._telling.join()
+        self._link.close()
 
     def _enter_real_time(self) -> None:
-        self._real_time = enter_real_time(self._config.real_time).scheduling
-        real_time = os.sched_getscheduler(0) != os.SCHED_OTHER
-        self._session.fast = real_time or self._config.allow_late
+        # Below the process that answers, which asks and reports by itself.
+        wanted = self._config.real_time
+        enter_real_time(replace(wanted, priority=wanted.priority // 2))
         self._entered.set()
 
-    def _cost(self) -> str:
-        limit = "" if self._session.fast else f"; send periods below {ORDINARY_PERIOD} ms are not"
-        return (
-            f"{self._real_time}. Beside busy programs answers will be late, and the robot ends "
-            f"motions{limit} commanded"
-        )
-
-    def _publish_states(self, relay: ErrorRelay) -> None:
+    def _listen(self, relay: ErrorRelay) -> None:
+        """Publish states, and log changes, as the process that answers tells them."""
+        self._entered.wait()
         keep_up_with_main_thread()
         try:
-            while (state := self._link.states.get()) is not None:
-                self._states.publish(lbr_state(state))
+            while (told := self._link.receive()) is not None:
+                if isinstance(told, AnsweringReport):
+                    before, self._report = self._report, told
+                    self._say_change(before, told)
+                    continue
+                self._states.publish(lbr_state(told))
                 self._joint_states.publish(
                     joint_state(
                         self.get_clock().now().nanoseconds,
                         self._joints,
-                        position=state.message.position,
-                        effort=state.message.torque,
+                        position=told.message.position,
+                        effort=told.message.torque,
                     )
                 )
+            if not self._closing:
+                raise CommunicationError("the process that answers the robot has ended")
         except BaseException as error:
             relay(error)
 
-    def _say_change(self) -> None:
-        status, refused = self._session.status, self._session.refused.total()
-        if refused > self._refused:
-            self.rejections.add(f"from the network: {self._session.problem}")
-        self._refused = refused
-        if status is self._status:
+    def _say_change(self, before: AnsweringReport | None, now: AnsweringReport) -> None:
+        if before is None and "not permitted" in now.scheduling:
+            limit = "" if now.fast else f"; send periods below {ORDINARY_PERIOD} ms are refused"
+            self.get_logger().warning(
+                f"{now.scheduling}. Beside busy programs answers will be late, and the robot "
+                f"ends motions{limit}"
+            )
+        if now.refused and (before is None or now.refused != before.refused):
+            self.rejections.add(f"from the network: {now.problem}")
+        if before is not None and now.status is before.status:
             return
-        self._status = status
-        text = f"the robot is {status.remedy}"
+        text = f"the robot is {now.status.remedy}"
         # The logger takes one severity for each line of code.
-        if LEVELS.get(status) is Level.OK:
+        if LEVELS.get(now.status) is Level.OK:
             self.get_logger().info(text)
         else:
             self.get_logger().warning(text)
 
     def _health(self) -> Health:
-        session, gate, times = self._session, self._gate, self._link.times()
-        message, peer = session.message, session.peer
+        report = self._report
+        if report is None:
+            return Health(Level.STALE, "the process that answers the robot is starting")
         values: dict[str, object] = {
             "version": self._config.version,
-            "scheduling": self._real_time,
-            "sessions": session.sessions,
-            "messages": session.messages,
-            "lost_messages": session.lost,
-            "answers": times.answers,
-            "late_answers": times.late,
-            "answer_p50_us": f"{times.p50_us:.0f}",
-            "answer_p99_us": f"{times.p99_us:.0f}",
-            "answer_max_us": f"{times.max_us:.0f}",
-            "answers_without_command": session.repeats,
-            "refused_commands": gate.refused,
-            "shaped_commands": gate.shaped,
-            "dropped_states": self._link.dropped,
+            "scheduling": report.scheduling,
+            **report.counts,
+            **report.refused,
         }
-        values |= {f"refused_{why.name.lower()}": n for why, n in session.refused.items() if n}
-        if gate.problem:
-            values["last_refused_command"] = gate.problem
+        if report.problem:
+            values["last_refused_datagram"] = report.problem
+        if report.refused_command:
+            values["last_refused_command"] = report.refused_command
+        message, peer = report.message, report.peer
         if message is not None and peer is not None:
             values |= {
                 "robot_address": f"{peer[0]}:{peer[1]}",
@@ -210,8 +204,8 @@ class FriDriverNode(GuardedNode):
                 "receive_multiplier": message.multiplier,
                 "tracking_performance": f"{message.tracking:.3f}",
             }
-        status = session.status
-        return Health(LEVELS.get(status, Level.ERROR), f"the robot is {status.remedy}", values)
+        level = LEVELS.get(report.status, Level.ERROR)
+        return Health(level, f"the robot is {report.status.remedy}", values)
 
 
 def lbr_state(state: Heard) -> LBRState:

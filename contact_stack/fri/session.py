@@ -117,8 +117,7 @@ class Session:
         """
         self._version, self._gate, self._host = version, gate, host
         self._timeout, self.fast = timeout, fast
-        # Complete, for it is read in another thread.
-        self.refused: Counter[Refusal] = Counter(dict.fromkeys(Refusal, 0))
+        self.refused: Counter[Refusal] = Counter()
         self.problem = ""
         self.sessions = self.messages = self.lost = self.repeats = 0
         self.closing = False

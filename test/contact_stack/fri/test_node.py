@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,9 +23,9 @@ from lbr_fri_idl.msg import LBRJointPositionCommand, LBRState
 
 from contact_core.base.errors import CommunicationError, ConfigError
 from contact_ros.client import GraphClient
-from contact_ros.diagnostics import Level
+from contact_ros.diagnostics import Health, Level
 from contact_stack.fri import wire
-from contact_stack.fri.link import Heard
+from contact_stack.fri.answering import Heard
 from contact_stack.fri.node import FriDriverNode, lbr_state
 
 ORDINARY = ("real_time.priority:=0", "real_time.lock_memory:=false", "robot:=iiwa14_wsg50")
@@ -80,6 +79,15 @@ class Cabinet:
         raise AssertionError("no answer")
 
 
+def report(node: FriDriverNode, condition: Callable[[Health], object]) -> Health:
+    """Wait for a report, which comes ten times a second."""
+    end = time.monotonic() + 10.0
+    while not condition(health := node._health()):
+        assert time.monotonic() < end, health
+        time.sleep(0.01)
+    return health
+
+
 def test_states_and_commands_go_through(ros_domain: int) -> None:
     port = free_port()
     with driver(f"port:={port}", "version:='2.5'") as node, GraphClient("client") as client:
@@ -102,8 +110,8 @@ def test_states_and_commands_go_through(ros_domain: int) -> None:
         client.wait_until(follows)
         client.wait_until(lambda: states and states[-1].commanded_joint_position[0] == target[0])
         assert states[-1].sample_time == 0.005 and states[-1].session_state == 4
-        health = node._health()
-        assert health.level is Level.OK and health.message == "the robot is commanded"
+        health = report(node, lambda health: health.level is Level.OK)
+        assert health.message == "the robot is commanded"
         assert health.values["session"] == "commanding_active"
         assert health.values["send_period_ms"] == 5
         assert health.values["robot_address"] == f"127.0.0.1:{cabinet.socket.getsockname()[1]}"
@@ -112,15 +120,11 @@ def test_states_and_commands_go_through(ros_domain: int) -> None:
 
         def refused() -> bool:
             cabinet.until(COMMANDING_ACTIVE)
-            return node._health().values["refused_commands"] == 1
+            return "last_refused_command" in node._health().values
 
         client.wait_until(refused)
         assert "1 rad from the last" in str(node._health().values["last_refused_command"])
-
-
-def reports(node: FriDriverNode) -> SimpleNamespace:
-    health = node._health()
-    return SimpleNamespace(level=health.level, text=health.message, **health.values)
+        assert node._health().values["refused_commands"] == 1
 
 
 @pytest.mark.parametrize(
@@ -150,9 +154,9 @@ def test_short_periods_need_permission_or_a_word(ros_domain: int, allow: bool) -
         cabinet.until(MONITORING_READY)
         mirrored = cabinet.until(COMMANDING_WAIT).position
         assert mirrored == (HOME if allow else None)
-        assert ("real-time permission" in node._health().message) == (not allow)
-        time.sleep(0.5)
-        assert "not heard" in node._health().message
+        said = "about to be commanded" if allow else "which needs real-time permission"
+        report(node, lambda health: said in health.message)
+        report(node, lambda health: "not heard" in health.message)
 
 
 def test_a_second_driver_and_a_wrong_robot_are_refused_by_name(ros_domain: int) -> None:
