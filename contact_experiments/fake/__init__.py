@@ -4,7 +4,7 @@ It shares no code with the driver profiles and none with the simulator, so that 
 wrong is not what it got wrong itself.
 """
 
-from contact_experiments.fake import driver_faults, lies
+from contact_experiments.fake import cabinet_faults, driver_faults, lies
 from contact_experiments.fake.arm import FakeArm, Wall
 from contact_experiments.fake.drivers import DRIVERS
 from contact_experiments.fake.robot import FAULTS, FakeConfig, FakeRobot, Fault
@@ -17,6 +17,7 @@ __all__ = [
     "FakeRobot",
     "Fault",
     "Wall",
+    "cabinet_faults",
     "driver_faults",
     "lies",
 ]

@@ -5,17 +5,30 @@ from __future__ import annotations
 import argparse
 import threading
 import time
+from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 from geometry_msgs.msg import Vector3
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from std_msgs.msg import String
 
+from contact_core.base.config import from_mapping
 from contact_core.base.errors import ConfigError, choices
-from contact_experiments.fake.arm import Wall
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.scene import Scene
+from contact_experiments.fake.arm import FakeArm, Wall
+from contact_experiments.fake.cabinet import (
+    CABINET_FAULTS,
+    Body,
+    FakeCabinet,
+    SceneBody,
+    SpringBody,
+    run_cabinet,
+)
 from contact_experiments.fake.drivers import DRIVERS, KukaSunriseDriver
 from contact_experiments.fake.gripper import FAULTS as GRIPPER_FAULTS
 from contact_experiments.fake.gripper import FakeGripper, serve
@@ -28,9 +41,14 @@ from contact_ros.network import LOCALHOST
 from contact_ros.qos import LATCHED
 from contact_ros.stamps import NANOSECONDS
 from contact_ros.validation import vector
+from tamsi_sim.cabinet import VERSIONS, CabinetConfig, ClientConnection
+from tamsi_sim.cabinet.cabinet import CONTROL_MODES, OPERATION_MODES
 
 NAME = "fake_robot"
 GRIPPER = "wsg50"
+CABINET = "cabinet"
+DEVICES = (*DRIVERS, GRIPPER, CABINET)
+PORTS = {GRIPPER: 10000, CABINET: 30200}
 STRONGEST_PUSH = 200.0
 """Strongest push that is taken [N]."""
 
@@ -40,13 +58,16 @@ EPILOG = """examples:
   contact-stack fake kuka_drivers --surface 0.2
   contact-stack fake kuka_drivers --by-hand     (then: ros2 lifecycle set /lbr/robot_manager ...)
   contact-stack fake wsg50 --port 10000 --part 0.04 --fault loses_part
+  contact-stack fake cabinet --fri 2.7 --period 2 --fault cable_out --at 10
+  contact-stack fake cabinet --client 172.31.1.148 --scene mug_placement
   contact-stack fake --list-faults
 
 It stands where a driver stands: start estimator and controller beside it. A hand pushes its tool
 with what is published on fake_robot/push (geometry_msgs/Vector3, newton). No physics of the
 simulator and no code of the driver profiles is in it. It talks on this machine only, and a
 hardware launch refuses it as it refuses the simulator. wsg50 is the gripper behind its TCP port,
-for gripper.launch.xml, and no node."""
+for gripper.launch.xml, and no node. cabinet is the robot's cabinet for a client of FRI, without
+a graph: it sends first, at its period, whether or not the client answers."""
 
 
 class FakeRobotNode(GuardedNode):
@@ -194,9 +215,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """
     default = FakeConfig()
     parser.epilog = EPILOG
-    parser.add_argument(
-        "driver", nargs="?", choices=(*DRIVERS, GRIPPER), help="the driver or device to be"
-    )
+    parser.add_argument("driver", nargs="?", choices=DEVICES, help="the driver or device to be")
     parser.add_argument("--fault", default="", metavar="NAME", help="what goes wrong")
     parser.add_argument("--at", type=float, default=5.0, metavar="SECONDS", help="when (5)")
     parser.add_argument(
@@ -216,9 +235,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--by-hand", action="store_true", help="kuka_drivers: wait for its robot_manager"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the sensors' noise (0)")
-    parser.add_argument("--port", type=int, default=10000, help="TCP port of wsg50 (10000)")
+    parser.add_argument(
+        "--port", type=int, help="TCP port of wsg50 (10000), UDP port of a cabinet's client (30200)"
+    )
     parser.add_argument(
         "--part", type=float, default=0.0, metavar="WIDTH", help="what wsg50 can grip [m]"
+    )
+    _add_cabinet(parser.add_argument_group("cabinet"))
+
+
+def _add_cabinet(group: argparse._ArgumentGroup) -> None:
+    """Declare the options of the cabinet: fields of its configuration, and its arm."""
+    default = CabinetConfig()
+    group.add_argument("--fri", choices=VERSIONS, default=default.version, help="version (1.15)")
+    group.add_argument(
+        "--period", type=int, default=default.period, metavar="MS", help="between messages [ms] (5)"
+    )
+    group.add_argument(
+        "--multiplier", type=int, default=default.multiplier, help="every so many are answered (1)"
+    )
+    group.add_argument("--client", default=default.client, help=f"address ({default.client})")
+    group.add_argument(
+        "--source", default="", metavar="ADDRESS:PORT", help="where it sends from (any port, or "
+        "the client's if that is on another machine)",
+    )  # fmt: skip
+    group.add_argument("--control", choices=CONTROL_MODES, default=default.control)
+    group.add_argument("--operation", choices=OPERATION_MODES, default=default.operation)
+    group.add_argument("--monitor", action="store_true", help="start no motion")
+    group.add_argument(
+        "--scene", default="", help="the simulator's arm in this scene, not one on springs"
     )
 
 
@@ -237,18 +282,24 @@ def main(args: argparse.Namespace) -> int:
     if args.list_faults:
         listed = {name: FAULTS[name].summary() for name in FAULTS}
         listed |= {f"{GRIPPER}: {name}": text for name, text in GRIPPER_FAULTS.items()}
+        listed |= {f"{CABINET}: {name}": CABINET_FAULTS[name].summary() for name in CABINET_FAULTS}
         width = max(map(len, listed))
         print("\n".join(f"{name:{width}}  {text}" for name, text in listed.items()))
         return 0
     if args.driver is None:
-        raise ConfigError(f"name the driver to be: {', '.join((*DRIVERS, GRIPPER))}")
-    faults = GRIPPER_FAULTS if args.driver == GRIPPER else FAULTS
+        raise ConfigError(f"name the driver to be: {', '.join(DEVICES)}")
+    named: dict[str, Collection[str]] = {GRIPPER: GRIPPER_FAULTS, CABINET: CABINET_FAULTS}
+    faults = named.get(args.driver, FAULTS)
     if args.fault and args.fault not in faults:
         raise ConfigError(
             f"unknown fault '{args.fault}' of {args.driver} ({choices(faults, args.fault)})"
         )
+    if args.port is None:
+        args.port = PORTS.get(args.driver)
     if args.driver == GRIPPER:
         return _be_gripper(args)
+    if args.driver == CABINET:
+        return _be_cabinet(args)
     if args.by_hand and args.driver != KukaSunriseDriver.name:
         raise ConfigError(f"{args.driver} has no robot_manager: --by-hand is for kuka_drivers")
     config = FakeConfig(
@@ -277,6 +328,40 @@ def _be_gripper(args: argparse.Namespace) -> int:
     if args.fault and args.lasts is not None:
         faults.append((args.at + args.lasts, ""))
     serve(gripper, faults)
+    return 0
+
+
+def _be_cabinet(args: argparse.Namespace) -> int:
+    config = from_mapping(
+        CabinetConfig,
+        {
+            "version": args.fri,
+            "period": args.period,
+            "multiplier": args.multiplier,
+            "client": args.client,
+            "source": args.source,
+            "control": args.control,
+            "operation": args.operation,
+            "command": not args.monitor,
+        },
+    )
+    body: Body
+    if args.scene:
+        body = SceneBody(Scene.load(args.scene).every(1e-3 * args.period), args.seed)
+    else:
+        description = RobotDescription.load(args.robot)
+        arm = FakeArm(description, np.array(FakeConfig.position))
+        arm.surface = None if args.surface is None else floor(args.surface)
+        body = SpringBody(arm, 1e-3 * args.period)
+    began = time.monotonic()
+
+    def say(line: str) -> None:
+        print(f"{time.monotonic() - began:9.3f} s  {line}", flush=True)
+
+    fake = FakeCabinet(config, body, say, args.seed)
+    connection = ClientConnection(config.client, args.port, config.source)
+    say(f"FRI {config.version} from {connection.address} to {config.client}:{args.port}")
+    run_cabinet(fake, connection, args.fault, args.at, args.lasts)
     return 0
 
 
