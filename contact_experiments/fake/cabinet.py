@@ -250,7 +250,7 @@ class FakeCabinet:
         return encode_monitoring(VERSIONS[self.config.version], message)
 
     def inject(self, name: str, lasts: float | None = None) -> None:
-        """Let something go wrong from now on.
+        """Let something go wrong from the next cycle on.
 
         Args:
             name: One of CABINET_FAULTS.
@@ -263,7 +263,9 @@ class FakeCabinet:
             raise ConfigError(f"unknown fault '{name}' ({choices(CABINET_FAULTS, name)})")
         self.cure()
         self._fault = fault = CABINET_FAULTS[name](self)
-        self._until = self.now + (fault.lasts if lasts is None else lasts)
+        # Of a cycle that is due by then nothing is left.
+        self._until = self.now + 0.5e-3 * self.config.period
+        self._until += fault.lasts if lasts is None else lasts
         self._say(f"{name}: {fault.summary()}")
         fault.begin()
 

@@ -123,7 +123,7 @@ class SwappedMessages(LateMessages):
 
 
 class ReplayedMessages(LateMessages):
-    """The last half second is played again and again, between the messages of now."""
+    """Half a second is recorded, and played again and again between the messages of now."""
 
     name = "replayed"
 
@@ -218,7 +218,7 @@ class WrongVersion(CabinetFault):
 
     def sent(self, message: Monitoring) -> list[bytes]:
         """Speak it."""
-        other = "2.5" if self.fake.config.version.startswith("1.") else "1.15"
+        other = 2.5 if self.fake.config.version < 2.0 else 1.15
         return [encode_monitoring(VERSIONS[other], message)]
 
 

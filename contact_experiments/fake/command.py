@@ -247,7 +247,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_cabinet(group: argparse._ArgumentGroup) -> None:
     """Declare the options of the cabinet: fields of its configuration, and its arm."""
     default = CabinetConfig()
-    group.add_argument("--fri", choices=VERSIONS, default=default.version, help="version (1.15)")
+    group.add_argument(
+        "--fri", type=float, choices=VERSIONS, default=default.version, help="version (1.15)"
+    )
     group.add_argument(
         "--period", type=int, default=default.period, metavar="MS", help="between messages [ms] (5)"
     )
@@ -259,8 +261,10 @@ def _add_cabinet(group: argparse._ArgumentGroup) -> None:
         "--source", default="", metavar="ADDRESS:PORT", help="where it sends from (any port, or "
         "the client's if that is on another machine)",
     )  # fmt: skip
-    group.add_argument("--control", choices=CONTROL_MODES, default=default.control)
-    group.add_argument("--operation", choices=OPERATION_MODES, default=default.operation)
+    for name, modes in (("control", CONTROL_MODES), ("operation", OPERATION_MODES)):
+        value = getattr(default, name)
+        text = f"{name} mode that is reported ({value})"
+        group.add_argument(f"--{name}", choices=modes, default=value, help=text)
     group.add_argument("--monitor", action="store_true", help="start no motion")
     group.add_argument(
         "--scene", default="", help="the simulator's arm in this scene, not one on springs"

@@ -79,7 +79,7 @@ LONGEST_COMMANDING = 10
 class CabinetConfig:
     """A robot's cabinet, as far as its client has to know it."""
 
-    version: str = parameter("1.15", "version of FRI to speak", options=VERSIONS)
+    version: float = parameter(1.15, "version of FRI to speak", options=VERSIONS)
     period: int = parameter(5, "time between two messages", unit="ms", low=1, high=100)
     multiplier: int = parameter(1, "every so many messages are answered", low=1, high=100)
     client: str = parameter("127.0.0.1", "address of the client")

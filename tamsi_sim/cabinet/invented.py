@@ -79,9 +79,9 @@ _rule(
     "brakes have held the arm until then",
 )
 START_TOLERANCE = _invented(
-    "START_TOLERANCE", 1e-3, "rad",
+    "START_TOLERANCE", 0.01, "rad",
     "how far an answer may be from the interpolator's position before a session is active",
-    "there is one: public clients answer the measured position",
+    "there is a tolerance: public clients answer the measured position, which 5 Nm move so far",
 )  # fmt: skip
 MIRRORED = _invented(
     "MIRRORED", 10, "answers",

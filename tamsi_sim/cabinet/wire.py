@@ -100,12 +100,12 @@ class Version:
 
 
 VERSIONS = {
-    "1.11": Version(True, False),
-    "1.14": Version(True, False),
-    "1.15": Version(True, False),
-    "1.16": Version(True, False),
-    "2.5": Version(False, False),
-    "2.7": Version(False, True),
+    1.11: Version(True, False),
+    1.14: Version(True, False),
+    1.15: Version(True, False),
+    1.16: Version(True, False),
+    2.5: Version(False, False),
+    2.7: Version(False, True),
 }
 
 

@@ -26,7 +26,7 @@ LIMITS = ArmLimits(np.full(7, -2.0), np.full(7, 2.0), np.full(7, 1.5))
 class TinyClient:
     """Answers every message that is to be answered; what it has read last is in ``seen``."""
 
-    def __init__(self, version: str = "1.15", offset: Any = 0.0, **extra: Any) -> None:
+    def __init__(self, version: float = 1.15, offset: Any = 0.0, **extra: Any) -> None:
         self.version = VERSIONS[version]
         self.offset, self.extra = offset, extra
         self.count = self.heard = 0
