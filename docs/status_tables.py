@@ -174,8 +174,7 @@ def _invented_rows() -> Iterator[tuple[str, ...]]:
 
 
 def _cabinet_faults() -> Iterator[tuple[str, str]]:
-    importlib.import_module("contact_experiments.fake.cabinet_faults")
-    from contact_experiments.fake.cabinet import CABINET_FAULTS
+    from contact_experiments.fake.cabinet_faults import CABINET_FAULTS
 
     return ((name, fault.summary()) for name, fault in CABINET_FAULTS.items())
 

@@ -32,7 +32,7 @@ ELSEWHERE = -0.3
 """How far the first joint is moved by hand [rad]."""
 
 
-class Body(Protocol):
+class CabinetBody(Protocol):
     """The arm of a cabinet.
 
     Attributes:
@@ -63,7 +63,7 @@ class Body(Protocol):
 
 
 class SpringBody:
-    """The fake arm on joint springs; see :class:`Body`."""
+    """The fake arm on joint springs; see :class:`CabinetBody`."""
 
     mode = CommandMode.POSITION
 
@@ -85,19 +85,19 @@ class SpringBody:
         self.external_torque = arm.external_torque
 
     def move(self, command: np.ndarray, exerted: np.ndarray | None, drives: bool) -> None:
-        """Move for a period; see :class:`Body`."""
+        """Move for a period; see :class:`CabinetBody`."""
         self.arm.drive = Drive.IMPEDANCE if drives else Drive.BRAKES
         self.arm.step(command, self._period)
         self._read()
 
     def move_by_hand(self) -> None:
-        """Be somewhere else; see :class:`Body`."""
+        """Be somewhere else; see :class:`CabinetBody`."""
         self.arm.place(self.arm.q + ELSEWHERE * np.eye(self.arm.q.size)[0])
         self._read()
 
 
 class SceneBody:
-    """The arm of a scene of the simulator, which has no brakes; see :class:`Body`."""
+    """The arm of a scene of the simulator, which has no brakes; see :class:`CabinetBody`."""
 
     def __init__(self, scene: Scene, seed: int) -> None:
         """Build the scene.
@@ -123,7 +123,7 @@ class SceneBody:
         self.external_torque = report.external_torque
 
     def move(self, command: np.ndarray, exerted: np.ndarray | None, drives: bool) -> None:
-        """Move for a period; see :class:`Body`."""
+        """Move for a period; see :class:`CabinetBody`."""
         self._report = self._plant.tick(command, overlay=exerted)
         if self._report.status is not StepStatus.OK:
             raise ConfigError(self._report.status.remedy + self._plant.engine.trouble())
@@ -223,7 +223,7 @@ class FakeCabinet:
     def __init__(
         self,
         config: CabinetConfig,
-        body: Body,
+        body: CabinetBody,
         say: Callable[[str], object] = lambda line: None,
         seed: int = 0,
     ) -> None:

@@ -9,8 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from contact_experiments.fake.cabinet import CabinetFault, FakeCabinet
+from contact_experiments.fake.cabinet import CABINET_FAULTS, CabinetFault, FakeCabinet
 from tamsi_sim.cabinet import VERSIONS, Monitoring, Quality, encode_monitoring
+
+__all__ = ["CABINET_FAULTS", "FakeCabinet"]
 
 FOREIGN = 0.2
 """How far an arm is from ours that somebody else reports [rad], every joint."""

@@ -71,7 +71,7 @@ WRENCH = 6
 TORQUE_SIGN = -1.0
 """Of measured and commanded torque on the wire, against positive where they accelerate a joint."""
 
-LONGEST_COMMANDING = 10
+MAX_COMMANDING = 10
 """Longest time between two answers with which an arm can be commanded [ms]."""
 
 
@@ -366,7 +366,7 @@ class Cabinet:
     @property
     def _commands(self) -> bool:
         cycle = self.config.period * self.config.multiplier
-        return self.config.command and cycle <= LONGEST_COMMANDING
+        return self.config.command and cycle <= MAX_COMMANDING
 
     def _agree(self, answer: ClientAnswer | None, now: float) -> str:
         """Wait for a client that answers the interpolator's position."""

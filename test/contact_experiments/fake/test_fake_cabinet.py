@@ -19,8 +19,9 @@ from tiny_fri_client import START, TinyClient
 from contact_core.base.errors import ConfigError
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.scene import Scene
-from contact_experiments.fake import FakeArm, Wall
-from contact_experiments.fake.cabinet import CABINET_FAULTS, FakeCabinet, SceneBody, SpringBody
+from contact_experiments.fake import DRIVERS, FakeArm, FakeConfig, Wall, command
+from contact_experiments.fake.cabinet import FakeCabinet, SceneBody, SpringBody
+from contact_experiments.fake.cabinet_faults import CABINET_FAULTS
 from tamsi_sim.cabinet import CabinetConfig, ClientConnection, Session, WireError
 from tamsi_sim.cabinet.wire import VERSIONS, decode, unframe
 
@@ -374,3 +375,30 @@ def test_the_command_over_the_loopback() -> None:
     assert "FRI 2.7 from" in output and "session closed: the application has ended" in output
     assert "answers refused" in output
     assert 4 in states
+
+
+def test_needs_no_ros() -> None:
+    """Where rclpy and the messages cannot be imported it lists its faults and says its options."""
+    script = """
+import sys
+
+class Nothing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("rclpy", "lbr_fri_idl", "std_msgs", "sensor_msgs"):
+            raise ModuleNotFoundError(f"No module named '{name}'", name=name)
+
+sys.meta_path.insert(0, Nothing())
+from contact_stack.cli import main
+assert main(["fake", "cabinet", "--list-faults"]) == 0
+assert not [name for name in sys.modules if name.startswith("rclpy")]
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert set(re.findall(r"^cabinet: (\w+)", run.stdout, re.MULTILINE)) == set(CABINET_FAULTS)
+
+
+def test_names_the_drivers_without_their_messages() -> None:
+    assert tuple(DRIVERS) == command.DRIVERS
+    assert FakeConfig().robot == command.ROBOT
