@@ -37,6 +37,8 @@ class ClientConnection:
         """
         self._foreign = self.unsent = 0
         try:
+            if not client:
+                raise ValueError("no address")
             self.client = (socket.gethostbyname(client), port)
             here = ipaddress.ip_address(self.client[0]).is_loopback
             address, _, own = source.rpartition(":")

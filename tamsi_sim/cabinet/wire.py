@@ -26,46 +26,25 @@ MAX_DATAGRAM = 1500
 
 JOINTS = 7
 
+# fmt: off
 MESSAGES: dict[str, dict[str, tuple[int, str]]] = {
-    "monitoring": {
-        "header": (1, "header"),
-        "robot": (2, "robot"),
-        "measured": (3, "measured"),
-        "connection": (4, "connection"),
-        "interpolator": (5, "interpolator"),
-    },
+    "monitoring": {"header": (1, "header"), "robot": (2, "robot"), "measured": (3, "measured"),
+                   "connection": (4, "connection"), "interpolator": (5, "interpolator")},
     "command": {"header": (1, "header"), "data": (2, "data")},
     "header": {"identifier": (1, "uint"), "sequence": (2, "uint"), "reflected": (3, "uint")},
-    "robot": {
-        "joints": (1, "uint"),
-        "safety": (2, "uint"),
-        "drives": (5, "uints"),
-        "operation": (6, "uint"),
-        "control": (7, "uint"),
-    },
-    "measured": {
-        "position": (1, "numbers"),
-        "torque": (2, "numbers"),
-        "commanded": (3, "numbers"),
-        "commanded_torque": (4, "numbers"),
-        "external": (5, "numbers"),
-        "stamp": (15, "stamp"),
-    },
+    "robot": {"joints": (1, "uint"), "safety": (2, "uint"), "drives": (5, "uints"),
+              "operation": (6, "uint"), "control": (7, "uint")},
+    "measured": {"position": (1, "numbers"), "torque": (2, "numbers"), "commanded": (3, "numbers"),
+                 "commanded_torque": (4, "numbers"), "external": (5, "numbers"),
+                 "stamp": (15, "stamp")},
     "stamp": {"seconds": (1, "uint"), "nanoseconds": (2, "uint")},
-    "connection": {
-        "session": (1, "uint"),
-        "quality": (2, "uint"),
-        "period": (3, "uint"),
-        "multiplier": (4, "uint"),
-    },
-    "interpolator": {
-        "position": (1, "numbers"),
-        "command_mode": (10, "uint"),
-        "overlay": (11, "uint"),
-        "tracking": (12, "number"),
-    },
+    "connection": {"session": (1, "uint"), "quality": (2, "uint"), "period": (3, "uint"),
+                   "multiplier": (4, "uint")},
+    "interpolator": {"position": (1, "numbers"), "command_mode": (10, "uint"),
+                     "overlay": (11, "uint"), "tracking": (12, "number")},
     "data": {"position": (1, "numbers"), "wrench": (2, "numbers"), "torque": (3, "numbers")},
 }
+# fmt: on
 """Message -> field -> tag and kind: another message, or one of WIRE_TYPES."""
 
 VARINT, EIGHT_BYTES, BYTES, FOUR_BYTES = 0, 1, 2, 5

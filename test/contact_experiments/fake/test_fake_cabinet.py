@@ -175,7 +175,7 @@ def test_no_fault_of_the_wire_moves_the_arm_faster_than_the_client_does() -> Non
 def test_every_fault_can_be_cured(name: str) -> None:
     run = start_fault(name).run(150)
     run.fake.cure()
-    run.run(900)
+    run.run(650)
     assert f"{name} has ended" in run.lines
     assert run.sessions[-1] is Session.COMMANDING_ACTIVE
 
@@ -339,6 +339,9 @@ def test_takes_only_what_the_client_sends() -> None:
         assert connection.receive() == []
         with pytest.raises(ConfigError, match="no connection"):
             ClientConnection("127.0.0.1", 30200, f"127.0.0.2:{cabinet[1]}")
+        for address in ("", "no.such.host.invalid"):
+            with pytest.raises(ConfigError, match="no connection"):
+                ClientConnection(address, 30200)
         connection.close()
 
 
