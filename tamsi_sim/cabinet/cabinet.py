@@ -232,6 +232,7 @@ class Cabinet:
             self.refused[reason] += 1
         else:
             self._answered, self._answer = answer.reflected, answer
+            self._arrived += 1
         return reason
 
     def _refusal(self, answer: ClientAnswer) -> str:
@@ -314,7 +315,7 @@ class Cabinet:
         self.sequence = 0
         self._answered = self._reflected = self._mirrored = 0
         self._answer = None
-        self._in_time = False
+        self._arrived = 0
         self._window = deque([False] * WINDOW, maxlen=WINDOW)
 
     def _enter(self, session: Session) -> None:
@@ -324,14 +325,16 @@ class Cabinet:
     def _count(self, answer: ClientAnswer | None, now: float) -> None:
         """Book whether an answer has come, and rate the connection."""
         if answer is not None:
-            self._heard, self._in_time = now, True
-            self._reflected = answer.sequence
+            self._heard, self._reflected = now, answer.sequence
         if self.sequence % self.config.multiplier:
             return
-        self._window.append(self._in_time)
-        if not self._in_time:
+        if self._arrived > 1:
+            # With a multiplier the one before may have come after its own turn, and yet in time.
+            self._window[-1] = True
+        self._window.append(self._arrived > 0)
+        if not self._arrived:
             self._motion.miss()
-        self._in_time = False
+        self._arrived = 0
         share = sum(self._window) / WINDOW
         quality = min(Quality(sum(share >= least for least in SHARES)), self.best_quality)
         if quality is not self.quality:

@@ -345,6 +345,26 @@ def test_takes_only_what_the_client_sends() -> None:
         connection.close()
 
 
+def test_a_client_that_knows_its_robot_hears_it_from_its_own_port() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.bind(("0.0.0.0", 0))
+        port = client.getsockname()[1]
+        client.connect(("127.0.0.2", port))
+        client.settimeout(0.2)
+        elsewhere = ClientConnection("127.0.0.1", port, "127.0.0.2:0")
+        elsewhere.send(b"unheard")
+        with pytest.raises(TimeoutError):
+            client.recv(100)
+        connection = ClientConnection("127.0.0.1", port, f"127.0.0.2:{port}")
+        connection.send(b"heard")
+        client.settimeout(10.0)
+        assert client.recv(100) == b"heard"
+        client.send(b"answer")
+        assert connection.receive() == [b"answer"]
+        for each in (elsewhere, connection):
+            each.close()
+
+
 def test_what_the_network_does_not_take_is_lost() -> None:
     connection = ClientConnection("127.0.0.1", 9, "127.0.0.1:0")
     connection.send(bytes(70_000))

@@ -424,6 +424,25 @@ def test_with_a_multiplier_an_answer_may_take_as_long_as_the_next_is_due() -> No
     assert bench.cabinet.session is ACTIVE and not bench.cabinet.refused
 
 
+def test_with_a_multiplier_answers_that_come_in_pairs_are_all_in_time() -> None:
+    bench = Bench(multiplier=2).active().run(300)
+    way: list[bytes] = []
+
+    def paired(answer: bytes | None) -> list[bytes]:
+        # Of every two answers the first takes a cycle, and so on: from turn to turn.
+        out = list(way)
+        way.clear()
+        if answer is not None and bench.client.count % 2:
+            way.append(answer)
+        elif answer is not None:
+            out.append(answer)
+        return out
+
+    bench.run(400, paired)
+    assert bench.cabinet.session is ACTIVE and bench.cabinet.quality >= Quality.GOOD
+    assert not bench.cabinet.refused
+
+
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
