@@ -71,7 +71,7 @@ WRENCH = 6
 TORQUE_SIGN = -1.0
 """Of measured and commanded torque on the wire, against positive where they accelerate a joint."""
 
-MAX_COMMANDING = 10
+MAX_COMMANDING = {CommandMode.POSITION: 10, CommandMode.WRENCH: 10, CommandMode.TORQUE: 5}
 """Longest time between two answers with which an arm can be commanded [ms]."""
 
 
@@ -94,7 +94,7 @@ class CabinetConfig:
     operation: str = parameter("AUT", "operation mode that is reported", options=OPERATION_MODES)
     command: bool = parameter(
         True, "whether the application starts a motion to be commanded, when period times "
-        "multiplier is 10 ms at most",
+        "multiplier is 10 ms at most, 5 ms for torques",
     )  # fmt: skip
 
 
@@ -369,7 +369,7 @@ class Cabinet:
     @property
     def _commands(self) -> bool:
         cycle = self.config.period * self.config.multiplier
-        return self.config.command and cycle <= MAX_COMMANDING
+        return self.config.command and cycle <= MAX_COMMANDING[self._mode]
 
     def _agree(self, answer: ClientAnswer | None, now: float) -> str:
         """Wait for a client that answers the interpolator's position."""

@@ -78,6 +78,13 @@ def test_commands_need_an_answer_every_ten_milliseconds(period: int) -> None:
     assert bench.cabinet.session is (ACTIVE if period <= 5 else READY)
 
 
+def test_torques_need_an_answer_every_five_milliseconds() -> None:
+    for period, multiplier, state in ((5, 1, ACTIVE), (6, 1, READY), (5, 2, READY), (2, 2, ACTIVE)):
+        client = TinyClient(torque=7 * [0.0])
+        bench = Bench(CommandMode.TORQUE, client, period=period, multiplier=multiplier).run(400)
+        assert bench.cabinet.session is state
+
+
 def test_starts_no_motion_where_it_only_monitors() -> None:
     bench = Bench(command=False).run(2000)
     assert bench.states == [IDLE, WAIT, READY]
