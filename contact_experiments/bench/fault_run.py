@@ -26,7 +26,7 @@ from contact_core.robot.arm_state import ArmState
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
 from contact_experiments.fake import FakeConfig, FakeRobot, Wall
-from contact_experiments.fake.robot import START
+from contact_experiments.fake.arm import START
 from contact_ros.driver_profile import CommandWriter, DriverConfig, StateReader, driver_profile
 
 PROFILE = {"lbr_fri2": "lbr_fri"}

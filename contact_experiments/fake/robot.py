@@ -11,7 +11,7 @@ import numpy as np
 from contact_core.base.errors import ConfigError, choices
 from contact_core.base.seeds import generator
 from contact_core.robot.description import RobotDescription
-from contact_experiments.fake.arm import STIFFNESS, Drive, FakeArm, Wall
+from contact_experiments.fake.arm import START, STIFFNESS, Drive, FakeArm, Wall
 from contact_experiments.fake.drivers import (
     COMMANDING_ACTIVE,
     DRIVERS,
@@ -23,7 +23,6 @@ from contact_experiments.fake.drivers import (
     Reading,
 )
 
-START = (0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0)
 NANOSECONDS = 1_000_000_000
 EPOCH = 1_800_000_000 * NANOSECONDS
 """Unix time at the start, where nobody says another [ns]."""
