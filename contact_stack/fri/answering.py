@@ -29,7 +29,17 @@ from contact_ros.real_time import RealTimeConfig, enter_real_time
 from contact_ros.stamps import NANOSECONDS
 from contact_stack.fri.gate import Gate, GateConfig
 from contact_stack.fri.session import Address, Session, SessionStatus, Stamped
-from contact_stack.fri.wire import JOINTS, MAX_DATAGRAM, Monitoring, SessionState
+from contact_stack.fri.wire import (
+    JOINTS,
+    MAX_DATAGRAM,
+    MONITORING_ID,
+    Monitoring,
+    SessionState,
+    decode,
+    encode,
+    framed,
+    message_class,
+)
 
 WAIT_SHARE = 0.4
 """Share of a period for which this cycle's command is waited for."""
@@ -294,8 +304,18 @@ def main() -> None:
         # That of a terminal goes to all its processes; the node says when it is time.
         signal.signal(number, stop if number == signal.SIGTERM else signal.SIG_IGN)
     end_with_parent()
+    _warm_up(setup.version)
     freeze_garbage_collector()
     answering.scheduling = enter_real_time(setup.real_time).scheduling
     real_time = os.sched_getscheduler(0) != os.SCHED_OTHER
     session.fast = real_time or setup.allow_late
     answering.run()
+
+
+def _warm_up(version: str) -> None:
+    """Do once what takes longer the first time."""
+    header = {"identifier": MONITORING_ID, "sequence": 0, "reflected": 0}
+    message = message_class("Monitoring")(header=header).SerializeToString()
+    # Of a session that is idle, with nothing that could contradict the version.
+    decode(framed(message, version), version)
+    encode(0, 0, np.zeros(JOINTS), version)
