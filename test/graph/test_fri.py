@@ -197,13 +197,20 @@ def test_a_driver_that_was_killed_comes_back_to_an_arm_that_has_held(start_proce
         graph.driver.communicate()
         last = graph.states[-1][1]
         graph.pause(2.0)
+        graph.report = {}
         graph.driver = graph.start_driver()
         graph.says("the robot is commanded")
         first = next(s for _, s in reversed(graph.states) if s.session_state == ACTIVE)
         moved = np.abs(np.array(first.measured_joint_position) - last.measured_joint_position)
         assert moved.max() < 0.05
-        for service in ("resume", "reset", "resume"):
-            graph.client.call(Trigger, f"contact_aware_controller/{service}", Trigger.Request())
+
+        def resumes() -> bool:
+            # Of a node that was killed the graph knows for 20 s.
+            resume = "contact_aware_controller/resume"
+            success: bool = graph.client.call(Trigger, resume, Trigger.Request()).success
+            return success
+
+        graph.client.wait_until(resumes, 60.0, "it does not resume")
         graph.send(1)
 
 
