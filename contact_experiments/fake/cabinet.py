@@ -245,6 +245,11 @@ class FakeCabinet:
         self._fault: CabinetFault | None = None
         self._until = math.inf
 
+    @property
+    def fault(self) -> str:
+        """Name of what is wrong now; empty if nothing is."""
+        return "" if self._fault is None else self._fault.name
+
     def encode(self, message: Monitoring) -> bytes:
         """Return the datagram of a message."""
         return encode_monitoring(VERSIONS[self.config.version], message)

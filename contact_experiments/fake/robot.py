@@ -153,6 +153,8 @@ class FakeRobot:
         silent: Whether the driver's process is gone.
         intruder: (7) what somebody else commands [rad]; None if nobody does.
         stopped: Why driver or robot ended by themselves; empty if they did not.
+        controlled: Whether a controller runs.
+        controller_restarted: Whether it has just been started anew.
         ticks: Periods so far.
         epoch: Unix time at the start [ns].
     """
@@ -182,6 +184,7 @@ class FakeRobot:
         self.ticks = 0
         self.epoch = EPOCH
         self.stopped = ""
+        self.controlled, self.controller_restarted = True, False
         self.silent = False
         self.intruder: np.ndarray | None = None
         self.quality, self.safety = EXCELLENT, NORMAL_OPERATION
