@@ -78,6 +78,8 @@ class AnswerPart:
         real_time: Whether driver and commander asked for real-time scheduling.
         times: From the message to the kernel's stamp of its answer [s]; inf where none came.
         repeats: Of the answers, those whose position was that of the one before.
+        stalls: Messages that the bench's own process, which has priority over all others, sent late
+            by a larger share of the period than an answer may take: then the machine stood still.
         load: Of the machine at the end: processes that run or want to.
     """
 
@@ -85,6 +87,7 @@ class AnswerPart:
     real_time: bool
     times: np.ndarray
     repeats: int
+    stalls: int
     load: float
 
 
@@ -107,7 +110,7 @@ class BenchCabinet:
         self._sent: dict[int, float] = {}
         self.answered: dict[int, float] = {}
         self.position: tuple[float, ...] = ()
-        self.repeats = 0
+        self.repeats = self.stalls = 0
 
     def close(self) -> None:
         """Free the port."""
@@ -127,6 +130,8 @@ class BenchCabinet:
         for _ in range(count):
             self._due += 1e-3 * self._period
             time.sleep(max(0.0, self._due - time.monotonic()))
+            late = time.monotonic() - self._due
+            self.stalls += late > LATE_SHARE * 1e-3 * self._period
             self._receive()
             self._send(state)
         time.sleep(1e-3 * self._period)
@@ -218,9 +223,10 @@ def _measure(cabinet: BenchCabinet, period: int, real_time: bool, answers: int) 
         if time.monotonic() > end:
             raise CommunicationError(f"no command within {START_TIMEOUT:g} s")
         cabinet.run(SessionState.COMMANDING_ACTIVE, warm_up)
-    cabinet.repeats = 0
+    cabinet.repeats = cabinet.stalls = 0
     times = cabinet.run(SessionState.COMMANDING_ACTIVE, answers)
-    return AnswerPart(period, real_time, times, cabinet.repeats, os.getloadavg()[0])
+    load = os.getloadavg()[0]
+    return AnswerPart(period, real_time, times, cabinet.repeats, cabinet.stalls, load)
 
 
 def summary(parts: list[AnswerPart]) -> dict[str, Any]:
@@ -243,6 +249,7 @@ def summary(parts: list[AnswerPart]) -> dict[str, Any]:
         "late": int((times > LATE_SHARE * 1e-3 * period).sum()),
         "missing": int(times.size - came.size),
         "repeats": sum(part.repeats for part in parts),
+        "stalls": sum(part.stalls for part in parts),
         "p50": p50,
         "p99": p99,
         "p999": p999,
@@ -254,7 +261,7 @@ def summary(parts: list[AnswerPart]) -> dict[str, Any]:
 COLUMNS = (
     ("period [ms]", "period", 1, "d"), ("", "scheduling", 1.0, ""),
     ("messages", "messages", 1, "d"), ("late", "late", 1, "d"), ("of them none", "missing", 1, "d"),
-    ("no new command", "repeats", 1, "d"),
+    ("no new command", "repeats", 1, "d"), ("machine stood", "stalls", 1, "d"),
     ("p50 [ms]", "p50", 1e3, ".2f"), ("p99", "p99", 1e3, ".2f"), ("p99.9", "p999", 1e3, ".2f"),
     ("max", "max", 1e3, ".2f"), ("load", "load", 1.0, ".1f"),
 )  # fmt: skip
