@@ -78,8 +78,8 @@ class AnswerPart:
         real_time: Whether driver and commander asked for real-time scheduling.
         times: From the message to the kernel's stamp of its answer [s]; inf where none came.
         repeats: Of the answers, those whose position was that of the one before.
-        stalls: Messages that the bench's own process, which has priority over all others, sent late
-            by a larger share of the period than an answer may take: then the machine stood still.
+        stalls: By message, whether the bench's own process, which has priority over all others,
+            sent it late by more than an answer may take: then the machine stood still.
         load: Of the machine at the end: processes that run or want to.
     """
 
@@ -87,7 +87,7 @@ class AnswerPart:
     real_time: bool
     times: np.ndarray
     repeats: int
-    stalls: int
+    stalls: np.ndarray
     load: float
 
 
@@ -105,12 +105,13 @@ class BenchCabinet:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         self._socket.setblocking(False)
-        self._sequence = 0
+        self.sequence = 0
         self._due = time.monotonic()
         self._sent: dict[int, float] = {}
         self.answered: dict[int, float] = {}
         self.position: tuple[float, ...] = ()
-        self.repeats = self.stalls = 0
+        self.repeats = 0
+        self.stalled: set[int] = set()
 
     def close(self) -> None:
         """Free the port."""
@@ -126,27 +127,28 @@ class BenchCabinet:
         Returns:
             (count) times of the answers [s]; inf where none came before the next message.
         """
-        first = self._sequence + 1
+        first = self.sequence + 1
         for _ in range(count):
             self._due += 1e-3 * self._period
             time.sleep(max(0.0, self._due - time.monotonic()))
             late = time.monotonic() - self._due
-            self.stalls += late > LATE_SHARE * 1e-3 * self._period
             self._receive()
             self._send(state)
+            if late > LATE_SHARE * 1e-3 * self._period:
+                self.stalled.add(self.sequence)
         time.sleep(1e-3 * self._period)
         self._receive()
         numbers = range(first, first + count)
         return np.array([self.answered.get(number, np.inf) for number in numbers])
 
     def _send(self, state: SessionState) -> None:
-        self._sequence += 1
+        self.sequence += 1
         seconds, nanoseconds = divmod(time.time_ns(), NANOSECONDS)
         joints, still = {"values": HOME}, {"values": [0.0] * wire.JOINTS}
         content: dict[str, Any] = {
             "header": {
                 "identifier": wire.MONITORING_ID,
-                "sequence": self._sequence,
+                "sequence": self.sequence,
                 "reflected": 0,
             },
             "robot": {"joints": wire.JOINTS, "drives": [2] * wire.JOINTS, "control": 2},
@@ -157,7 +159,7 @@ class BenchCabinet:
             },
             "connection": {
                 "session": state,
-                "quality": wire.Quality.EXCELLENT,
+                "quality": wire.LinkQuality.EXCELLENT,
                 "period": self._period,
                 "multiplier": 1,
             },
@@ -165,7 +167,7 @@ class BenchCabinet:
         if state >= SessionState.COMMANDING_WAIT:
             content["interpolator"] = {"position": joints, "command_mode": 1, "overlay": 1}
         data = wire.message_class("Monitoring")(**content).SerializeToString()
-        self._sent[self._sequence] = time.time()
+        self._sent[self.sequence] = time.time()
         self._socket.sendto(data, self._address)
 
     def _receive(self) -> None:
@@ -223,10 +225,12 @@ def _measure(cabinet: BenchCabinet, period: int, real_time: bool, answers: int) 
         if time.monotonic() > end:
             raise CommunicationError(f"no command within {START_TIMEOUT:g} s")
         cabinet.run(SessionState.COMMANDING_ACTIVE, warm_up)
-    cabinet.repeats = cabinet.stalls = 0
+    cabinet.repeats = 0
     times = cabinet.run(SessionState.COMMANDING_ACTIVE, answers)
     load = os.getloadavg()[0]
-    return AnswerPart(period, real_time, times, cabinet.repeats, cabinet.stalls, load)
+    numbers = range(cabinet.sequence - answers + 1, cabinet.sequence + 1)
+    stalls = np.array([number in cabinet.stalled for number in numbers])
+    return AnswerPart(period, real_time, times, cabinet.repeats, stalls, load)
 
 
 def summary(parts: list[AnswerPart]) -> dict[str, Any]:
@@ -239,17 +243,22 @@ def summary(parts: list[AnswerPart]) -> dict[str, Any]:
         Its row of the table.
     """
     times = np.concatenate([part.times for part in parts])
+    stalls = np.concatenate([part.stalls for part in parts])
     period = parts[0].period
+    late = times > LATE_SHARE * 1e-3 * period
+    # Whoever was to answer, or sent the next message, stood still as well.
+    stood = np.convolve(stalls, np.ones(3), "same") > 0.0
     came = times[np.isfinite(times)]
     p50, p99, p999, longest = np.percentile(came, (50, 99, 99.9, 100)).tolist()
     return {
         "period": period,
         "scheduling": "real time" if parts[0].real_time else "ordinary",
         "messages": times.size,
-        "late": int((times > LATE_SHARE * 1e-3 * period).sum()),
+        "late": int(late.sum()),
+        "own": int((late & ~stood).sum()),
         "missing": int(times.size - came.size),
         "repeats": sum(part.repeats for part in parts),
-        "stalls": sum(part.stalls for part in parts),
+        "stalls": int(stalls.sum()),
         "p50": p50,
         "p99": p99,
         "p999": p999,
@@ -262,6 +271,7 @@ COLUMNS = (
     ("period [ms]", "period", 1, "d"), ("", "scheduling", 1.0, ""),
     ("messages", "messages", 1, "d"), ("late", "late", 1, "d"), ("of them none", "missing", 1, "d"),
     ("no new command", "repeats", 1, "d"), ("machine stood", "stalls", 1, "d"),
+    ("late while it ran", "own", 1, "d"),
     ("p50 [ms]", "p50", 1e3, ".2f"), ("p99", "p99", 1e3, ".2f"), ("p99.9", "p999", 1e3, ".2f"),
     ("max", "max", 1e3, ".2f"), ("load", "load", 1.0, ".1f"),
 )  # fmt: skip
@@ -323,7 +333,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _without_times(part: AnswerPart) -> dict[str, Any]:
-    return {key: value for key, value in asdict(part).items() if key != "times"}
+    return {k: v for k, v in asdict(part).items() if k not in ("times", "stalls")}
 
 
 def _free_port() -> int:

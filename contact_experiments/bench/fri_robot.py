@@ -20,7 +20,7 @@ from contact_experiments.fake.robot import EPOCH, FakeConfig, Sent
 from contact_stack.fri.answering import Heard
 from contact_stack.fri.gate import Gate, GateConfig
 from contact_stack.fri.node import lbr_state
-from contact_stack.fri.session import Session, SessionStatus, Stamped
+from contact_stack.fri.session import ClientSession, SessionStatus, Stamped
 from contact_stack.fri.wire import SessionState
 from tamsi_sim.cabinet import CabinetConfig
 
@@ -133,7 +133,7 @@ class FriRobot:
         self._command: Stamped | None = None
         self.ticks, self.target = 0, self.arm.q.copy()
         self.controlled, self.controller_restarted = True, False
-        self.session: Session | None = None
+        self.session: ClientSession | None = None
         self.start_driver()
         while not self.commanding and self.time < START_TIME:
             self.step()
@@ -142,7 +142,7 @@ class FriRobot:
         """Start the driver, which knows nothing."""
         lowest, highest = self.arm.position_limits
         gate = Gate(lowest, highest, self.arm.velocity_limits, GateConfig())
-        self.session, self._command = Session(VERSION, gate), None
+        self.session, self._command = ClientSession(VERSION, gate), None
 
     @property
     def time(self) -> float:

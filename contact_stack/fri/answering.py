@@ -28,12 +28,12 @@ from contact_ros.entry_point import freeze_garbage_collector
 from contact_ros.real_time import RealTimeConfig, enter_real_time
 from contact_ros.stamps import NANOSECONDS
 from contact_stack.fri.gate import Gate, GateConfig
-from contact_stack.fri.session import Address, Session, SessionStatus, Stamped
+from contact_stack.fri.session import Address, ClientSession, SessionStatus, Stamped
 from contact_stack.fri.wire import (
     JOINTS,
     MAX_DATAGRAM,
     MONITORING_ID,
-    Monitoring,
+    CabinetMessage,
     SessionState,
     decode,
     encode,
@@ -55,6 +55,9 @@ REPORT_PERIOD = 0.1
 
 MAX_READS = 64
 """So many datagrams that have piled up are read in one go."""
+
+MAX_OLD = 10_000
+"""So many are thrown away at the start, at most: somebody may flood us."""
 
 HISTORY = 4096
 """Number of the latest answers whose times are kept."""
@@ -106,7 +109,7 @@ class Heard:
         sent: (7) what it was told last [rad]; None if nothing was commanded.
     """
 
-    message: Monitoring
+    message: CabinetMessage
     sent: NDArray[np.float64] | None
 
 
@@ -128,7 +131,7 @@ class AnsweringReport:
     """
 
     status: SessionStatus
-    message: Monitoring | None
+    message: CabinetMessage | None
     peer: Address | None
     refused: dict[str, int]
     problem: str
@@ -146,7 +149,7 @@ class Answering:
     """
 
     def __init__(
-        self, session: Session, gate: Gate, port: socket.socket, pipe: socket.socket
+        self, session: ClientSession, gate: Gate, port: socket.socket, pipe: socket.socket
     ) -> None:
         """Prepare.
 
@@ -169,7 +172,7 @@ class Answering:
 
     def run(self) -> None:
         """Answer until it is to stop and the joints are at rest."""
-        for _ in range(MAX_READS):
+        for _ in range(MAX_OLD):
             # What arrived before anybody could answer is old.
             if self._read() is None:
                 break
@@ -294,7 +297,7 @@ def main() -> None:
     port, pipe = (socket.socket(fileno=int(word)) for word in sys.argv[1:])
     setup: AnsweringSetup = pickle.loads(pipe.recv(MAX_DATAGRAM * MAX_READS))
     gate = Gate(setup.lowest, setup.highest, setup.speed, setup.gate)
-    session = Session(setup.version, gate, setup.host, setup.timeout)
+    session = ClientSession(setup.version, gate, setup.host, setup.timeout)
     answering = Answering(session, gate, port, pipe)
 
     def stop(number: int, frame: object) -> None:

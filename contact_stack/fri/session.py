@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from contact_stack.fri import wire
 from contact_stack.fri.gate import Gate
-from contact_stack.fri.wire import DatagramError, Monitoring, Refusal, SessionState
+from contact_stack.fri.wire import CabinetMessage, DatagramError, Refusal, SessionState
 
 POSITION_MODE, WRENCH_MODE, TORQUE_MODE, POSE_MODE = 1, 2, 3, 4
 JOINT_OVERLAY = 1
@@ -81,7 +81,7 @@ MODES = {
 """Modes of commands that are refused, each by its name."""
 
 
-class Session:
+class ClientSession:
     """Takes datagrams and makes answers; all times come from its caller.
 
     Attributes:
@@ -127,7 +127,7 @@ class Session:
 
     def _forget(self) -> None:
         """Know of no cabinet: nothing of one is valid for the next."""
-        self.message: Monitoring | None = None
+        self.message: CabinetMessage | None = None
         self.peer: Address | None = None
         self.sent: NDArray[np.float64] | None = None
         self._heard = self._used = 0.0
@@ -135,7 +135,7 @@ class Session:
         self._answered: int | None = None
         self._began: tuple[int, int] | None = None
 
-    def receive(self, data: bytes, sender: Address, now: float) -> Monitoring | None:
+    def receive(self, data: bytes, sender: Address, now: float) -> CabinetMessage | None:
         """Take a datagram.
 
         Args:
@@ -233,7 +233,7 @@ class Session:
         return answer
 
     def _step(
-        self, message: Monitoring, command: Stamped | None, now: float
+        self, message: CabinetMessage, command: Stamped | None, now: float
     ) -> NDArray[np.float64]:
         """Let a command pass, or brake."""
         last = message.sequence if self._answered is None else self._answered
@@ -249,7 +249,7 @@ class Session:
             self.repeats += not self._gate.at_rest
         return self._gate.step(wanted, self.answer_period)
 
-    def _check_order(self, message: Monitoring) -> None:
+    def _check_order(self, message: CabinetMessage) -> None:
         """Refuse what is older than the latest message, or far beyond it.
 
         A cabinet that begins anew counts from the start, but its clock goes on.
@@ -268,7 +268,7 @@ class Session:
                 Refusal.ORDER, f"number {message.sequence}, {later:.3f} s after {last.sequence}"
             )
 
-    def _take(self, message: Monitoring, sender: Address, now: float) -> None:
+    def _take(self, message: CabinetMessage, sender: Address, now: float) -> None:
         last = self.message
         step = 1 if last is None else _ahead(message.sequence, last.sequence)
         if step <= 0 or self.status in (SessionStatus.SILENT, SessionStatus.CLOSED):
@@ -284,7 +284,7 @@ class Session:
         else:
             self._began, self.sent, self.status = None, None, MONITORED[message.session]
 
-    def _overlay(self, message: Monitoring, now: float) -> None:
+    def _overlay(self, message: CabinetMessage, now: float) -> None:
         """Decide whether the cabinet may be commanded, and from when on."""
         pace = message.period, message.multiplier
         obstacle = self._obstacle(message)
@@ -302,7 +302,7 @@ class Session:
                 self._used, self._missed = now, MISSES
             self.status = SessionStatus.COMMANDED
 
-    def _obstacle(self, message: Monitoring) -> SessionStatus | None:
+    def _obstacle(self, message: CabinetMessage) -> SessionStatus | None:
         """Return why positions of joints cannot be commanded."""
         if message.command_mode != POSITION_MODE:
             return MODES.get(message.command_mode, SessionStatus.NO_COMMANDS)

@@ -75,7 +75,7 @@ class SessionState(IntEnum):
     COMMANDING_ACTIVE = 4
 
 
-class Quality(IntEnum):
+class LinkQuality(IntEnum):
     """How well the cabinet thinks that it is answered; commands need GOOD."""
 
     POOR = 0
@@ -120,7 +120,7 @@ class DatagramError(MessageError):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Monitoring:
+class CabinetMessage:
     """A message of the cabinet's.
 
     Attributes:
@@ -150,7 +150,7 @@ class Monitoring:
     sequence: int
     reflected: int
     session: SessionState
-    quality: Quality
+    quality: LinkQuality
     period: int
     multiplier: int
     stamp: int
@@ -169,7 +169,7 @@ class Monitoring:
     control: int
 
 
-def decode(data: bytes, version: str) -> Monitoring:
+def decode(data: bytes, version: str) -> CabinetMessage:
     """Read a datagram of the cabinet's.
 
     Args:
@@ -189,7 +189,7 @@ def decode(data: bytes, version: str) -> Monitoring:
         raise DatagramError(Refusal.IDENTIFIER, f"identifier {header.identifier:#x}")
     try:
         session = SessionState(message.connection.session)
-        quality = Quality(message.connection.quality)
+        quality = LinkQuality(message.connection.quality)
     except ValueError as error:
         raise DatagramError(Refusal.VALUE, str(error)) from error
     idle = session is SessionState.IDLE
@@ -209,7 +209,7 @@ def decode(data: bytes, version: str) -> Monitoring:
     def joints(part: Any, name: str, largest: float) -> NDArray[np.float64]:
         return _joints(getattr(part, name), name, largest, idle)
 
-    return Monitoring(
+    return CabinetMessage(
         sequence=header.sequence,
         reflected=header.reflected,
         session=session,

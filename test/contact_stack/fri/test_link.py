@@ -26,7 +26,7 @@ from contact_ros.real_time import RealTimeConfig
 from contact_stack.fri.answering import COMMAND, Answering, AnsweringReport, AnsweringSetup, Heard
 from contact_stack.fri.gate import Gate, GateConfig
 from contact_stack.fri.link import Link
-from contact_stack.fri.session import Session, SessionStatus
+from contact_stack.fri.session import ClientSession, SessionStatus
 
 LIMIT = np.full(7, 3.0)
 ORDINARY = RealTimeConfig(priority=0, lock_memory=False)
@@ -188,7 +188,7 @@ class InThread:
         port.bind(("127.0.0.1", 0))
         self.node, pipe = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         gate = Gate(-LIMIT, LIMIT, LIMIT, GateConfig())
-        self.session = Session("1.15", gate)
+        self.session = ClientSession("1.15", gate)
         self.cabinet = Cabinet(port.getsockname()[1], period=period)
         # What came before it began is old.
         self.cabinet.send(MONITORING_READY)

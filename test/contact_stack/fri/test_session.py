@@ -23,7 +23,7 @@ from fri_datagrams import (
 )
 
 from contact_stack.fri.gate import Gate, GateConfig
-from contact_stack.fri.session import MISSES, Session, SessionStatus
+from contact_stack.fri.session import MISSES, ClientSession, SessionStatus
 from contact_stack.fri.wire import VERSIONS, Refusal
 
 LIMIT = np.full(7, 3.0)
@@ -37,7 +37,7 @@ class Client:
     def __init__(self, version: str = "1.15", **changes: Any) -> None:
         self.script = Script(version, changes.pop("period", 5), changes.pop("multiplier", 1))
         self.gate = Gate(-LIMIT, LIMIT, SPEED, GateConfig(acceleration=ACCELERATION))
-        self.session = Session(version, self.gate, **changes)
+        self.session = ClientSession(version, self.gate, **changes)
         self.command: tuple[float, np.ndarray] | None = None
         self.now = 100.0
 

@@ -14,7 +14,7 @@ from fri_datagrams import HOME, Datagram, answer, fields, frame
 
 from contact_core.base.errors import ContactStackError
 from contact_stack.fri import wire
-from contact_stack.fri.wire import VERSIONS, DatagramError, Quality, Refusal, SessionState
+from contact_stack.fri.wire import VERSIONS, DatagramError, LinkQuality, Refusal, SessionState
 
 VECTORS = json.loads(Path(__file__).with_name("vectors.json").read_text())
 FROM_CABINET = [vector for vector in VECTORS if vector["direction"] == "from the cabinet"]
@@ -99,7 +99,7 @@ LONG = (*HOME, 0.0)
         ({"tracking": float("nan")}, Refusal.VALUE, "tracking performance nan"),
         ({"session": 5}, Refusal.VALUE, "5 is not a valid SessionState"),
         ({"session": -1}, Refusal.VALUE, "-1 is not a valid SessionState"),
-        ({"quality": 4}, Refusal.VALUE, "4 is not a valid Quality"),
+        ({"quality": 4}, Refusal.VALUE, "4 is not a valid LinkQuality"),
         ({"period": 0}, Refusal.VALUE, "period 0 ms"),
         ({"period": 101}, Refusal.VALUE, "period 101 ms"),
         ({"multiplier": 0}, Refusal.VALUE, "multiplier 0"),
@@ -143,7 +143,7 @@ def test_what_nothing_reads_does_no_harm() -> None:
     unknown = bytes([7 << 3 | 2, 3]) + b"abc" + bytes([15 << 3 | 2, 4, 8, 1, 16, 2])
     message = wire.decode(Datagram(extra=unknown).encode(), "1.15")
     assert message.session is SessionState.MONITORING_READY
-    assert message.quality is Quality.EXCELLENT
+    assert message.quality is LinkQuality.EXCELLENT
 
 
 def test_an_idle_session_need_not_tell_of_an_arm() -> None:
