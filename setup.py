@@ -35,6 +35,8 @@ TEST = ["pytest>=8,<10", "pytest-timeout>=2.3,<3"]
 # What the algorithms are compared with: no node and no algorithm needs it.
 ORACLES = ["mujoco>=3.2,<4", "quadprog>=0.1.12,<0.2"]
 EXPERIMENTS = ["clarabel>=0.9,<1", "piqp>=0.5,<1", *ORACLES]
+# What reads and writes the messages of FRI.
+FRI = ["protobuf>=6,<8"]
 # What splits meshes that are not convex into convex parts.
 DECOMPOSITION = ["coacd>=1.0.7,<1.1"]
 # What lets many machines work on a sweep.
@@ -177,6 +179,7 @@ STACK = dict(
             "mypy>=1.13,<3",
             *CLUSTER,
             *DECOMPOSITION,
+            *FRI,
             *ORACLES,
             *TEST,
             *XACRO,
@@ -194,6 +197,7 @@ STACK = dict(
         "test": TEST,
         "experiments": EXPERIMENTS,
         "cluster": CLUSTER,
+        "fri": FRI,
         **SIMULATOR_EXTRAS,
         # Its old name.
         "bench": EXPERIMENTS,
@@ -212,6 +216,7 @@ STACK = dict(
             "robust_planner = robust_planner.node.server:main",
             "viewer = contact_stack.viewer.node:main",
             "wsg50 = contact_stack.wsg50.node:main",
+            "fri_driver = contact_stack.fri.node:main",
         ],
         "contact_stack.commands": [
             "bench = contact_experiments.commands:BENCHMARKS",

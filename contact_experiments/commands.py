@@ -37,6 +37,10 @@ BENCHMARKS = Group(
             "contact_experiments.bench.faults",
             "every fault of a robot and its driver, and what it does to the arm",
         ),
+        "fri": Command(
+            "contact_experiments.bench.fri",
+            "how soon the driver fri answers a robot, beside busy programs",
+        ),
         "graph": Command(
             "contact_experiments.bench.graph",
             "the whole graph in real time: missed ticks, age of the state, processor time",

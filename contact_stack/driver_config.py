@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from contact_core.base.errors import ConfigError, choices
-from contact_core.base.files import cache_folder, replacement
+from contact_core.base.files import cache_folder, replacement, share
 from contact_stack.launch.substitutions import package_share
 
 EPILOG = """examples:
@@ -109,8 +109,25 @@ def kuka_drivers(args: argparse.Namespace) -> Files:
     return {name: _texts_replaced(content, rename) for name, content in files.items()}
 
 
+def fri(args: argparse.Namespace) -> Files:
+    """Make the file of our own driver for robots that speak FRI.
+
+    Args:
+        args: The parsed command line.
+
+    Returns:
+        Its parameter file ``fri_driver.yaml``.
+
+    Raises:
+        ConfigError: If the shipped one cannot be read.
+    """
+    parameters = _read(share("config", "fri_driver.yaml"))
+    parameters["/**/fri_driver"]["ros__parameters"] |= {"version": args.fri, "port": args.port}
+    return {"fri_driver.yaml": parameters}
+
+
 DRIVERS: Mapping[str, Callable[[argparse.Namespace], Files]] = {
-    function.__name__: function for function in (lbr_fri, kuka_drivers)
+    function.__name__: function for function in (lbr_fri, fri, kuka_drivers)
 }
 
 
@@ -123,8 +140,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument("driver", choices=tuple(DRIVERS), help="the driver that is installed")
     parser.add_argument("--robot-name", default=LBR_NAME, help=f"namespace ({LBR_NAME})")
-    parser.add_argument("--fri", default="1.15", help="lbr_fri: version of the FRI (1.15)")
-    parser.add_argument("--port", type=int, default=30200, help="lbr_fri: UDP port (30200)")
+    parser.add_argument("--fri", default="1.15", help="lbr_fri, fri: version of the FRI (1.15)")
+    parser.add_argument("--port", type=int, default=30200, help="lbr_fri, fri: UDP port (30200)")
     parser.add_argument("--rate", type=int, default=RATE, help=f"controllers' rate [Hz] ({RATE})")
     parser.add_argument("--out", type=Path, help="folder to write to (in the user's cache)")
 

@@ -57,7 +57,7 @@ def compile_once() -> None:
 GRAPH, OTHERS = "graph", "others"
 
 MODULES = {
-    GRAPH: ("tamsi_sim.precompile", "contact_aware_control.precompile"),
+    GRAPH: ("tamsi_sim.precompile", "contact_aware_control.precompile", "contact_stack.fri.gate"),
     OTHERS: ("irs_planner.precompile", "robust_planner.precompile"),
 }
 """What simulator, estimator and controller run, and the rest; the longest comes first.

@@ -21,6 +21,7 @@ NODES = {
     "robust_planner": "robust_planner.node.goal.PlanServerConfig",
     "robot_frames": "contact_stack.robot_frames.RobotFramesConfig",
     "viewer": "contact_stack.viewer.node.ViewerConfig",
+    "fri_driver": "contact_stack.fri.node.FriDriverConfig",
     "wsg50": "contact_stack.wsg50.node.Wsg50Config",
 }
 """Node -> the dataclass of its parameters."""

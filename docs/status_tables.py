@@ -1,4 +1,4 @@
-"""Fills the page of the troubles from the code: statuses, their remedies, and errors."""
+"""Fills pages from the code: statuses, their remedies, errors, and what the cabinet invents."""
 
 from __future__ import annotations
 
@@ -39,6 +39,8 @@ ADVICE = {
 ENUMS = {
     "estimator": "contact_aware_control.estimation.base.EstimatorStatus",
     "tare": "contact_aware_control.estimation.tare.TareStatus",
+    "fri": "contact_stack.fri.session.SessionStatus",
+    "datagrams": "contact_stack.fri.wire.Refusal",
     "gripper": "contact_stack.wsg50.device.GripperStatus",
     "grip": "contact_ros.gripper.Ending",
     "step": "tamsi_sim.arrays.status.StepStatus",
@@ -100,6 +102,8 @@ def tables() -> dict[str, str]:
     made["plans"] = _texts(PlanStatus[name] for name in sorted(silent))
     for place, path in ENUMS.items():
         made[place] = _texts(_find(path))
+    made["invented"] = _table(("what", "value", "what it stands for", "why"), _invented_rows())
+    made["cabinet_faults"] = _table(("fault", "what goes wrong"), _cabinet_faults())
     header = ("error", "what it means", "what to do")
     made["errors"] = _table(header, ((error.__name__, *told(error)) for error in errors()))
     return made
@@ -163,6 +167,18 @@ def _motion_rows() -> Iterator[tuple[str, str, str]]:
     for name, told_by in meanings.items():
         parts = (f"{text} (`{'`, `'.join(actions)}`)" for text, actions in told_by.items())
         yield name, "; ".join(told_by if len(told_by) == 1 else parts), ADVICE[name]
+
+
+def _invented_rows() -> Iterator[tuple[str, ...]]:
+    from tamsi_sim.cabinet import INVENTED
+
+    return ((name, item.value, item.meaning, item.reason) for name, item in INVENTED.items())
+
+
+def _cabinet_faults() -> Iterator[tuple[str, str]]:
+    from contact_experiments.fake.cabinet_faults import CABINET_FAULTS
+
+    return ((name, fault.summary()) for name, fault in CABINET_FAULTS.items())
 
 
 def _derived(kind: type[Exception]) -> Iterator[type[Exception]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -254,6 +255,16 @@ class Scene:
         if engine not in ENGINES:
             raise ConfigError(f"no engine '{engine}' ({choices(ENGINES)})")
         return dataclasses.replace(self, config=dataclasses.replace(self.config, engine=engine))
+
+    def every(self, period: float) -> Scene:
+        """Return the same scene with another time between two commands; time steps fit into it.
+
+        Args:
+            period: The time [s].
+        """
+        step = period / math.ceil(period / self.config.time_step - 1e-9)
+        config = dataclasses.replace(self.config, period=period, time_step=step)
+        return dataclasses.replace(self, config=config)
 
     def initial_joints(self) -> dict[str, float]:
         """Return the initial positions of arm and gripper by joint name [rad or m]."""

@@ -19,14 +19,15 @@ from contact_aware_control import ContactReport, ControllerConfig, ControlLoop, 
 from contact_aware_control.estimation.base import EstimatorStatus
 from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.estimator import ContactEstimator
-from contact_aware_control.loop_state import LoopStatus
 from contact_aware_control.reference import PoseTrajectory
 from contact_aware_control.safety.status import Mode, Request, Status
 from contact_core.robot.arm_state import ArmState
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
+from contact_experiments.bench.fri_robot import NAME as FRI
+from contact_experiments.bench.fri_robot import FriRobot
 from contact_experiments.fake import FakeConfig, FakeRobot, Wall
-from contact_experiments.fake.robot import START
+from contact_experiments.fake.arm import START
 from contact_ros.driver_profile import CommandWriter, DriverConfig, StateReader, driver_profile
 
 PROFILE = {"lbr_fri2": "lbr_fri"}
@@ -42,6 +43,8 @@ REST = 0.6
 LEAD = 1.2
 """Time of motion, or of contact, before a fault [s]."""
 NANOSECONDS = 1_000_000_000
+NO_CONTROLLER = Mode.INACTIVE, Status.OK, ""
+"""What is said while there is none."""
 
 
 class Wire:
@@ -155,8 +158,9 @@ class FaultRun:
         """
         config = config or ControllerConfig()
         self.period = config.period
-        self.robot = FakeRobot(
-            FakeConfig(driver=driver, surface=WALL if contact else None, guard=False, seed=seed)
+        fake = FakeConfig(surface=WALL if contact else None, guard=False, seed=seed)
+        self.robot: FakeRobot | FriRobot = (
+            FriRobot(fake) if driver == FRI else FakeRobot(dataclasses.replace(fake, driver=driver))
         )
         description = RobotDescription.load(self.robot.config.robot)
         self._tool = Robot.from_description(description)
@@ -226,6 +230,12 @@ class FaultRun:
         fault = self.robot.fault
         for sent in self.robot.step():
             self._wire.send(sent.topic, sent.message)
+        if not self.robot.controlled:
+            self._sent = None
+            return self._noted(fault, NO_CONTROLLER, self.robot.target, self.robot.commanding)
+        if self.robot.controller_restarted:
+            self.robot.controller_restarted, self._state = False, self.loop.start()
+            self.move()
         rejections = self._reader.rejections
         for _ in range(rejections.count - self._rejected):
             self._state, _ = self.loop.handle(self._state, Request.REJECT_INPUT, rejections.reason)
@@ -238,7 +248,8 @@ class FaultRun:
         held, commanding, self._sent = self.robot.target, self.robot.commanding, None
         if command is not None:
             self._writer.publish_command(command)
-        return self._noted(fault or self.robot.fault, status, held, commanding)
+        said = status.mode, status.status, status.detail
+        return self._noted(fault or self.robot.fault, said, held, commanding)
 
     @property
     def _now(self) -> int:
@@ -256,14 +267,18 @@ class FaultRun:
         self._sent = self.robot.driver.decode(message)
         self.robot.take(message)
 
-    def _noted(self, fault: str, status: LoopStatus, held: np.ndarray, commanding: bool) -> Tick:
+    def _noted(
+        self,
+        fault: str,
+        status: tuple[Mode, Status, str],
+        held: np.ndarray,
+        commanding: bool,
+    ) -> Tick:
         arm = self.robot.arm
         tick = Tick(
             self.robot.time,
             fault,
-            status.mode,
-            status.status,
-            status.detail,
+            *status,
             self._sent,
             held,
             commanding,

@@ -7,10 +7,11 @@ import copy
 import dataclasses
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,12 +20,16 @@ from contact_core.base.results import add_json_option, write_json
 from contact_core.base.sweep import Sweep, Workers
 from contact_experiments.bench import payload_error
 from contact_experiments.bench.fault_run import FaultRun, Tick
+from contact_experiments.bench.fri_robot import FRI_FAULTS
+from contact_experiments.bench.fri_robot import NAME as FRI
 from contact_experiments.fake import DRIVERS, FAULTS
 
 TRACKING = (Mode.TRACKING, Mode.CONSERVATIVE)
 
 UNTIL_CURED = 1.0
 """How long a fault lasts that has no end of its own [s]."""
+SESSION_TIME = 15.0
+"""How long a robot may take to be commanded again after a fault of its session [s]."""
 AFTER = 0.3
 """Time after a fault, before anybody asks for anything [s]."""
 ANSWER = 0.2
@@ -38,8 +43,19 @@ FORCE_SHARE = 1.5
 """Largest contact force after a fault, as a share of that before it."""
 LOST_PERIODS = 3
 """Periods from the first state that is missing to the hold."""
-LOST = ("dies", "restarts", "restarts_quickly", "outage", "long_outage")
+LOST = (
+    "dies",
+    "restarts",
+    "restarts_quickly",
+    "outage",
+    "long_outage",
+    "cable_out",
+    "driver_killed",
+)
 """Faults in which states are missing from the first period on."""
+
+ALL_DRIVERS = (*DRIVERS, FRI)
+"""Those of others over their fakes, and ours over a cabinet."""
 
 RESULTS = Path("out/bench/faults")
 """Where results are kept: a sweep that is interrupted goes on where it was."""
@@ -102,13 +118,25 @@ class FaultOutcome:
         return tuple(bound for bound in self.broken if bound not in known)
 
 
+def faults_of(driver: str) -> Mapping[str, Any]:
+    """Return what can go wrong with a robot.
+
+    Args:
+        driver: One of ALL_DRIVERS.
+
+    Returns:
+        Name -> the class of the fault.
+    """
+    return FRI_FAULTS if driver == FRI else FAULTS
+
+
 def measure(driver: str, contact: bool, fault: str, seed: int = 0) -> FaultOutcome:
     """Let one thing go wrong, then right again, and ask for the remedies in turn.
 
     Args:
-        driver: One of DRIVERS.
+        driver: One of ALL_DRIVERS.
         contact: Whether the arm presses against a wall, or moves freely.
-        fault: One of FAULTS.
+        fault: One of its faults.
         seed: Of noise and particles.
 
     Returns:
@@ -119,10 +147,13 @@ def measure(driver: str, contact: bool, fault: str, seed: int = 0) -> FaultOutco
     run = copy.deepcopy(started, {id(started.loop): started.loop})
     before = run.ticks[-round(0.5 / run.period) :]
     run.robot.inject(fault)
-    lasts = FAULTS[fault].lasts
+    lasts = faults_of(driver)[fault].lasts
     during = run.go(lasts if math.isfinite(lasts) else UNTIL_CURED)
     run.robot.cure()
     during += run.go(AFTER)
+    end = run.robot.time + SESSION_TIME
+    while driver == FRI and not run.robot.commanding and run.robot.time < end:
+        during += run.go(AFTER)
     recovery, after = _recover(run)
     ticks = [before[-1], *during, *after]
     hold = next((k for k, tick in enumerate(during) if tick.mode not in TRACKING), None)
@@ -255,11 +286,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser: The parser of this benchmark.
     """
     parser.add_argument(
-        "--driver", choices=tuple(DRIVERS), action="append", help="only this one (repeatable)"
+        "--driver", choices=ALL_DRIVERS, action="append", help="only this one (repeatable)"
     )
     parser.add_argument(
         "--fault",
-        choices=(*FAULTS, payload_error.NAME),
+        choices=(*dict.fromkeys((*FAULTS, *FRI_FAULTS)), payload_error.NAME),
         action="append",
         metavar="NAME",
         help="only this one (repeatable); see contact-stack fake --list-faults, and payload_error, "
@@ -284,7 +315,7 @@ def main(args: argparse.Namespace) -> int:
     Returns:
         0 if no bound is broken that holds as far as we know, else 1.
     """
-    names = args.fault or [*FAULTS, payload_error.NAME]
+    names = args.fault or [*dict.fromkeys((*FAULTS, *FRI_FAULTS)), payload_error.NAME]
     faults = [name for name in names if name != payload_error.NAME]
     sweep = Sweep(Workers(args.processes), RESULTS)
     travels: list[payload_error.Travel] = []
@@ -297,7 +328,11 @@ def main(args: argparse.Namespace) -> int:
             args.page.write_text(payload_error.page(text, travels))
     outcomes: list[FaultOutcome] = []
     if faults:
-        cases = list(product(args.driver or DRIVERS, (False, True), faults))
+        cases = [
+            case
+            for case in product(args.driver or ALL_DRIVERS, (False, True), faults)
+            if case[2] in faults_of(case[0])
+        ]
         outcomes = sweep.run(measure, cases, "faults")
         print(render(outcomes))
         if args.page:

@@ -17,6 +17,9 @@ SUBSTEP = 0.0025
 ROTOR_INERTIA = 0.1
 """Inertia of the motors as the joints feel it [kg m^2]."""
 
+START = (0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0)
+"""Where it stands at the start [rad]."""
+
 STIFFNESS = (800.0, 600.0, 600.0, 600.0, 400.0, 200.0, 200.0)
 POSITION_CONTROL = 20.0
 """How much stiffer the joints are in position control than on their springs."""

@@ -11,7 +11,7 @@ import numpy as np
 from contact_core.base.errors import ConfigError, choices
 from contact_core.base.seeds import generator
 from contact_core.robot.description import RobotDescription
-from contact_experiments.fake.arm import STIFFNESS, Drive, FakeArm, Wall
+from contact_experiments.fake.arm import START, STIFFNESS, Drive, FakeArm, Wall
 from contact_experiments.fake.drivers import (
     COMMANDING_ACTIVE,
     DRIVERS,
@@ -23,7 +23,6 @@ from contact_experiments.fake.drivers import (
     Reading,
 )
 
-START = (0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0)
 NANOSECONDS = 1_000_000_000
 EPOCH = 1_800_000_000 * NANOSECONDS
 """Unix time at the start, where nobody says another [ns]."""
@@ -154,6 +153,8 @@ class FakeRobot:
         silent: Whether the driver's process is gone.
         intruder: (7) what somebody else commands [rad]; None if nobody does.
         stopped: Why driver or robot ended by themselves; empty if they did not.
+        controlled: Whether a controller runs.
+        controller_restarted: Whether it has just been started anew.
         ticks: Periods so far.
         epoch: Unix time at the start [ns].
     """
@@ -183,6 +184,7 @@ class FakeRobot:
         self.ticks = 0
         self.epoch = EPOCH
         self.stopped = ""
+        self.controlled, self.controller_restarted = True, False
         self.silent = False
         self.intruder: np.ndarray | None = None
         self.quality, self.safety = EXCELLENT, NORMAL_OPERATION

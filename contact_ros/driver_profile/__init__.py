@@ -9,7 +9,7 @@ from contact_core.base.errors import ConfigError
 from contact_core.base.registry import Registry
 from contact_ros.driver_profile.base import DriverConfig, DriverProfile, Gravity
 from contact_ros.driver_profile.endpoints import CommandWriter, RobotSide, StateReader
-from contact_ros.driver_profile.lbr_fri import LbrFri
+from contact_ros.driver_profile.lbr_fri import Fri, LbrFri
 from contact_ros.driver_profile.overlay import OVERLAYS, OverlayReader, OverlayWriter
 from contact_ros.driver_profile.ros2_control import KukaDrivers, Ros2Control
 from contact_ros.validation import MessageError, Rejections
@@ -31,7 +31,7 @@ __all__ = [
 
 PROFILES: Registry[type[DriverProfile]] = Registry(
     "driver",
-    {profile.name: profile for profile in (LbrFri, KukaDrivers, Ros2Control)},
+    {profile.name: profile for profile in (LbrFri, Fri, KukaDrivers, Ros2Control)},
     group="contact_stack.drivers",
 )
 """The drivers that the parameter ``driver`` may name; other packages add theirs."""

@@ -183,6 +183,15 @@ class LbrFri(DriverProfile):
             )
 
 
+class Fri(LbrFri):
+    """The driver of this stack for robots that speak FRI: the same messages.
+
+    It knows what it has told a robot with FRI 2, and reports that as the commanded position.
+    """
+
+    name: ClassVar[str] = "fri"
+
+
 def _control_mode(state: ArmState) -> int:
     """Return the robot's control mode that a state stands for."""
     if state.command_mode is CommandMode.WRENCH:

@@ -51,6 +51,7 @@ LIBRARIES = (
     Library("matplotlib", "matplotlib", "no plots"),
     Library("mcap", "mcap", "no recordings"),
     Library("viser", "viser", "no view in the browser"),
+    Library("google.protobuf", "protobuf", "no driver fri"),
     Library("pydrake", "drake", "no contact-rich planning, and no oracle in the tests"),
 )
 
@@ -82,7 +83,8 @@ def _python() -> Check:
 
 def _library(library: Library) -> Check:
     # Found but not imported: importing all of them would take seconds.
-    if importlib.util.find_spec(library.module) is None:
+    *parents, _ = library.module.split(".")
+    if not all(map(importlib.util.find_spec, (*parents, library.module))):
         status = CheckStatus.WARN if library.missing else CheckStatus.FAIL
         remedy = f"{SET_UP}; beside a ROS 2 of yours, `contact-stack doctor --install-hints`"
         return Check(library.module, status, library.missing or "not installed", remedy)

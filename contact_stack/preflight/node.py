@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from dataclasses import dataclass
 
 import numpy as np
 from contact_stack_msgs.msg import ContactArray
+from diagnostic_msgs.msg import DiagnosticArray
+from lbr_fri_idl.msg import LBRState
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from rclpy.task import Future
@@ -15,23 +18,27 @@ from rclpy.task import Future
 from contact_aware_control.estimation.joint_torque import JointTorqueWatch, TorqueReading
 from contact_aware_control.node.config import HeldConfig
 from contact_core.base.config import nested, parameter
-from contact_core.base.errors import ContactStackError
+from contact_core.base.errors import ConfigError, ContactStackError
+from contact_core.base.results import write_json
 from contact_core.robot.arm_state import ArmState
 from contact_core.robot.robot import Robot
 from contact_ros.diagnostics import Diagnostics, Health, Level
-from contact_ros.driver_profile import DriverConfig, StateReader, driver_profile
+from contact_ros.driver_profile import DriverConfig, DriverProfile, StateReader, driver_profile
 from contact_ros.entry_point import run
 from contact_ros.guarded_node import GuardedNode
 from contact_ros.identity import RobotIdentity, RobotNodeConfig
 from contact_ros.parameters import read
-from contact_ros.qos import signal_subscription
+from contact_ros.qos import DIAGNOSTICS, signal_subscription
 from contact_ros.stamps import steady_timer
 from contact_ros.validation import MAX_FORCE, MessageError, ending, numbers
 from contact_stack.checks import Check, CheckStatus
 from contact_stack.preflight import checks
 from contact_stack.preflight.checks import PreflightLimits, PushTest
+from contact_stack.preflight.first_day import FirstDay
 
 NAME = "preflight"
+DRIVER_NODE = "/fri_driver"
+"""End of the name under which our own driver reports."""
 POLL_PERIOD = 0.1
 TELL_PERIOD = 5.0
 """How often it is told what is waited for [s]."""
@@ -65,6 +72,11 @@ class PreflightConfig(RobotNodeConfig):
     activate: str = parameter(
         "contact_aware_controller", "node that is activated if all is well; empty for none"
     )
+    first_day: str = parameter(
+        "",
+        "file for a report of what has to be looked at once on a robot that speaks FRI; empty for "
+        "none",
+    )
 
 
 class PreflightError(ContactStackError):
@@ -93,6 +105,7 @@ class PreflightNode(GuardedNode):
         self._torques_free: list[np.ndarray] = []
         self._rest_began, self._watches = 0.0, 0
         self._push: PushTest | None = None
+        self._said: list[str] = []
         self._verdict = Health(Level.STALE, "waiting for driver and estimator")
         profile = driver_profile(
             config.driver,
@@ -109,10 +122,28 @@ class PreflightNode(GuardedNode):
         self.create_subscription(
             ContactArray, "contacts", self._contacts_arrived, signal_subscription(lockstep=False)
         )
+        self._first_day = self._listen(profile) if config.first_day else None
         self._lifecycle = self.create_client(ChangeState, f"{config.activate}/change_state")
         self._diagnostics = Diagnostics(self, lambda: self._reader.rejections.report(self._verdict))
         self._timer = steady_timer(self, POLL_PERIOD, self._proceed)
         self._say("let the arm stand still, and do not touch it")
+
+    def _listen(self, profile: DriverProfile) -> FirstDay:
+        """Write down all that a driver of FRI says."""
+        if profile.state_topics.get("state") is not LBRState:
+            raise ConfigError(f"first_day: driver '{profile.name}' does not report FRI's states")
+        first_day = FirstDay(self._robot)
+
+        def reported(message: DiagnosticArray) -> None:
+            for status in message.status:
+                if status.name.endswith(DRIVER_NODE):
+                    first_day.hear_driver({item.key: item.value for item in status.values})
+
+        self.create_subscription(
+            LBRState, profile.topic("state"), first_day.hear, signal_subscription(lockstep=False)
+        )
+        self.create_subscription(DiagnosticArray, "/diagnostics", reported, DIAGNOSTICS)
+        return first_day
 
     def _state_arrived(self, state: ArmState) -> None:
         if self._push is not None:
@@ -236,6 +267,10 @@ class PreflightNode(GuardedNode):
         """
         for check in checks:
             self._say(str(check))
+        self._said += map(str, checks)
+        if self._first_day is not None:
+            content = {"checks": self._said, **self._first_day.report()}
+            write_json(content, self._config.first_day)
         failed = [check for check in checks if check.status is CheckStatus.FAIL]
         if failed:
             text = "; ".join(f"{check.name}: {check.detail}" for check in failed)
@@ -265,9 +300,14 @@ class PreflightNode(GuardedNode):
 
 
 def main() -> int:
-    """Run the pre-flight check.
+    """Run the pre-flight check; ``--first-day FILE`` sets the parameter of that name.
 
     Returns:
         The exit code: 2 if a check failed.
     """
-    return run(PreflightNode)
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--first-day")
+    ours, words = parser.parse_known_args(sys.argv[1:])
+    if ours.first_day:
+        words += ["--ros-args", "-p", f"first_day:='{ours.first_day}'"]
+    return run(PreflightNode, [sys.argv[0], *words])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from contact_stack_msgs.srv import Pause, Reset, Step
@@ -44,6 +44,8 @@ from contact_ros.rivals import SolePublisher
 from contact_ros.stamps import NANOSECONDS, steady_timer, to_time
 from contact_ros.validation import ending, ending_errors, numbers
 from tamsi_sim.arrays.status import StepStatus
+from tamsi_sim.cabinet import CabinetConfig
+from tamsi_sim.node.cabinet import CabinetSide
 from tamsi_sim.node.driver_faults import (
     DriverFaults,
     DriverFaultsConfig,
@@ -85,6 +87,11 @@ class SimulatorConfig:
         options=("scene", *ENGINES),
     )
     driver: str = parameter("lbr_fri", "driver profile to speak")
+    fri_port: int = parameter(
+        0, "UDP port of a client of FRI; with it the arm is a robot on the wire, and has no topics "
+        "of a driver; 0: it has", low=0, high=65535,
+    )  # fmt: skip
+    fri: CabinetConfig = nested(CabinetConfig)
     arm: DriverConfig = nested(DriverConfig)
     driver_faults: DriverFaultsConfig = nested(DriverFaultsConfig)
     surroundings: SurroundingsConfig = nested(SurroundingsConfig)
@@ -120,6 +127,16 @@ class SimulatorConfig:
             raise ConfigError("driver_faults.state_every must be 1 in lock-step")
         if self.pace and not self.lockstep:
             raise ConfigError("pace needs lock-step, for otherwise all nodes go by the clock")
+        if self.fri_port and self.lockstep:
+            raise ConfigError("fri_port needs real time: launch with lockstep:=false")
+        if self.fri_port and self.driver_faults.state_every > 1:
+            raise ConfigError("driver_faults.state_every must be 1 with fri_port, see fri.period")
+
+    @property
+    def faults(self) -> DriverFaultsConfig:
+        """How the driver misbehaves; behind FRI its guard is the client's."""
+        guard = self.driver_faults.command_guard and not self.fri_port
+        return replace(self.driver_faults, command_guard=guard)
 
 
 @dataclass
@@ -151,6 +168,8 @@ class SimulatorNode(ManagedNode):
         scene = Scene.load(config.scene, config.robot)
         if config.engine in ENGINES:
             scene = scene.on(config.engine)
+        if config.fri_port:
+            scene = scene.every(1e-3 * config.fri.period)
         self._plant = Plant(scene, config.seed)
         self._plant.surroundings.change(config.surroundings)
         self._measurement = self._plant.reset(config.seed)
@@ -181,7 +200,7 @@ class SimulatorNode(ManagedNode):
         self._hands = HandForces(self, NAME, self._arm, self._lock, lambda: self._stamp)
         lowest, highest = self._arm.position_limits
         self._faults = DriverFaults(
-            config.driver_faults,
+            config.faults,
             GuardLimits(lowest, highest, self._arm.velocity_limits, scene.robot.arm_joints),
         )
         self._fault_services = FaultServices(
@@ -191,10 +210,19 @@ class SimulatorNode(ManagedNode):
             announce_simulator(self, profile, f"{NAME}: {config.scene}"),
             announce_robot(self, scene.robot),
         )
-        self._robot = RobotSide(self, profile, config.lockstep, self._command_arrived)
-        if self._mode is not CommandMode.POSITION:
+        self._robot: RobotSide | None = None
+        self._cabinet: CabinetSide | None = None
+        if config.fri_port:
+            self._cabinet = CabinetSide(
+                self, config.fri, config.fri_port, self._arm, self._command, self._mode
+            )
+            self._rejections = self._cabinet.rejections
+        else:
+            self._robot = RobotSide(self, profile, config.lockstep, self._command_arrived)
+            self._rejections = self._robot.rejections
+        if self._robot is not None and self._mode is not CommandMode.POSITION:
             self._overlays = OverlayReader(
-                self, config.driver, self._mode, config.lockstep, self._take, self._robot.rejections
+                self, config.driver, self._mode, config.lockstep, self._take, self._rejections
             )
         signal = signal_publisher(config.lockstep)
         self._gripper_states = self.create_publisher(JointState, "gripper/joint_states", signal)
@@ -222,7 +250,7 @@ class SimulatorNode(ManagedNode):
         self.create_service(Reset, f"{NAME}/reset", self._reset)
         self._diagnostics = Diagnostics(
             self,
-            lambda: self._rivals.report(self._robot.rejections.report(self._health())),
+            lambda: self._rivals.report(self._rejections.report(self._health())),
             "simulated",
         )
         freeze_garbage_collector()
@@ -241,7 +269,8 @@ class SimulatorNode(ManagedNode):
                 start_timeout=config.start_timeout,
             )
         else:
-            self.leave_waiting(self._robot.subscription)
+            if self._robot is not None:
+                self.leave_waiting(self._robot.subscription)
             self._loop = FixedRateLoop(
                 1e-9 * self._plant.period_ns,
                 self._real_time_tick,
@@ -255,7 +284,7 @@ class SimulatorNode(ManagedNode):
         with self._lock:
             self._plant.surroundings.change(config.surroundings)
         self._config = config
-        self._faults.config = config.driver_faults
+        self._faults.config = config.faults
         if not self._pace_timer.is_canceled():
             # It waits at the old pace.
             self._due = time.monotonic()
@@ -282,6 +311,8 @@ class SimulatorNode(ManagedNode):
             self._loop.stop()
         for server in self._gripper_servers:
             server.close()
+        if self._cabinet is not None:
+            self._cabinet.close()
 
     @property
     def _stamp(self) -> int:
@@ -290,7 +321,7 @@ class SimulatorNode(ManagedNode):
 
     def _command_arrived(self, position: np.ndarray) -> None:
         if self._mode is not CommandMode.POSITION:
-            self._robot.rejections.add(f"positions alone (valid: {self._mode.value})")
+            self._rejections.add(f"positions alone (valid: {self._mode.value})")
             return
         self._take(position, None)
 
@@ -354,7 +385,8 @@ class SimulatorNode(ManagedNode):
     def _real_time_tick(self) -> None:
         assert self._loop is not None
         deadline = self.get_clock().now().nanoseconds - self._loop.delay
-        self.take(self._robot.subscription)
+        if self._robot is not None:
+            self.take(self._robot.subscription)
         with self._lock:
             advances = self._may_advance()
             if advances:
@@ -384,10 +416,17 @@ class SimulatorNode(ManagedNode):
         gripper = self._gripper.command(self._stamp)
         measured = self._measurement
         self._plant.push(self._hands.torque(measured.position, measured.velocity))
+        if self._cabinet is not None:
+            self._command, self._overlay = self._cabinet.command(
+                1e-9 * self._stamp, measured.position, not self._faults.commanding
+            )
         self._measurement = self._plant.tick(self._command, gripper, self._overlay)
         if self._measurement.status is not StepStatus.OK:
             remedy = self._measurement.status.remedy + self._plant.engine.trouble()
             raise ending(SimulationError(f"at {1e-9 * self._stamp:.3f} s: {remedy}"))
+        if self._cabinet is not None:
+            self._cabinet.connected = self._faults.publishes(self._stamp, np.zeros(self._plant.n))
+            self._cabinet.send(self._measurement, self._stamp)
         if self._steps is not None:
             self._steps.left -= 1
 
@@ -421,7 +460,9 @@ class SimulatorNode(ManagedNode):
         self._truth.publish(self._plant, time)
         self._camera.publish(self._plant, stamp)
         self._gripper_states.publish(self._gripper_state())
-        if self._barrier is not None or self._faults.publishes(stamp, self._measurement.velocity):
+        if self._robot is not None and (
+            self._barrier is not None or self._faults.publishes(stamp, self._measurement.velocity)
+        ):
             state = _arm_state(self._measurement, stamp, self._faults.commanding, self._mode)
             self._robot.publish_state(state)
 
@@ -476,6 +517,8 @@ class SimulatorNode(ManagedNode):
             self._hands.let_go()
             self._command, self._overlay = self._measurement.commanded_position, None
             self._starts_again = True
+            if self._cabinet is not None:
+                self._cabinet.restart(1e-9 * self._stamp, self._command)
             self._end_steps("reset")
         response.success = True
         return response
@@ -485,6 +528,8 @@ class SimulatorNode(ManagedNode):
             "simulated_time_s": f"{1e-9 * self._measurement.time_ns:.3f}",
             "paused": self._paused,
         }
+        if self._cabinet is not None:
+            values |= self._cabinet.values()
         if self._loop is not None:
             timing = self._loop.statistics()
             values["tick_p50_us"] = f"{timing.tick_p50_us:.0f}"

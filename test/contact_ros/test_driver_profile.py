@@ -37,6 +37,7 @@ PERIOD = 0.005
 STAMP = 1_234_567_890_123
 NAMES = [f"lbr_A{i}" for i in range(1, 8)]
 KUKA_NAMES = [f"joint_{i}" for i in range(1, 8)]
+FRI = ("lbr_fri", "fri")
 
 
 driver_profile = partial(contact_ros.driver_profile.driver_profile, joints=NAMES)
@@ -98,12 +99,12 @@ def test_a_command_survives_the_round_trip_bit_by_bit(name: str) -> None:
 def test_the_torque_on_the_wire_has_the_drivers_sign(name: str) -> None:
     state = arm_state()
     messages = driver_profile(name, DriverConfig(torque_sign=-1.0), PERIOD).encode_state(state)
-    sent = messages["state"].external_torque if name == "lbr_fri" else messages[TORQUE].effort
+    sent = messages["state"].external_torque if name in FRI else messages[TORQUE].effort
     np.testing.assert_array_equal(np.array(sent), -state.external_torque)
 
 
 MEASURED = np.arange(1.0, 8.0)
-SIGNS = {"lbr_fri": -1.0, "kuka_drivers": -1.0, "ros2_control": 1.0}
+SIGNS = {"lbr_fri": -1.0, "fri": -1.0, "kuka_drivers": -1.0, "ros2_control": 1.0}
 
 
 def weight(position: np.ndarray) -> np.ndarray:
@@ -392,7 +393,9 @@ def test_a_bad_command_is_rejected(name: str, message: object, reason: str) -> N
 
 
 def test_an_unknown_driver_is_named_with_the_valid_ones() -> None:
-    with pytest.raises(ConfigError, match=r"'kuka' \(valid: lbr_fri, kuka_drivers, ros2_control\)"):
+    with pytest.raises(
+        ConfigError, match=r"'kuka' \(valid: lbr_fri, fri, kuka_drivers, ros2_control\)"
+    ):
         driver_profile("kuka", DriverConfig(), PERIOD)
 
 
@@ -517,7 +520,7 @@ def test_both_sides_talk_over_the_wire(graph, name: str, lockstep: bool) -> None
 
     first = until_state(1)
     np.testing.assert_array_equal(first.position, sent.position)
-    known = name == "lbr_fri"
+    known = name in FRI
     expected = sent.commanded_position if known else np.full(7, np.nan)
     np.testing.assert_array_equal(first.commanded_position, expected)
 

@@ -334,11 +334,11 @@ def test_launch_an_argument_of_another_form_is_refused(capsys) -> None:
 def test_launch_the_arguments_of_ours_are_listed(capsys) -> None:
     assert cli.main(["launch", "sim", "--show-args", "--json"]) == 0
     arguments = {a["name"]: a for a in json.loads(capsys.readouterr().out)}
-    assert arguments["driver"]["choices"] == ["lbr_fri", "kuka_drivers", "ros2_control"]
+    assert arguments["driver"]["choices"] == ["lbr_fri", "fri", "kuka_drivers", "ros2_control"]
     assert arguments["robot_name"]["default"] == "lbr"
     assert {"scene", "lockstep", "seed", "controller", "view"} <= set(arguments)
     assert cli.main(["launch", "sim", "--show-args"]) == 0
-    assert "valid: lbr_fri, kuka_drivers, ros2_control" in capsys.readouterr().out
+    assert "valid: lbr_fri, fri, kuka_drivers, ros2_control" in capsys.readouterr().out
 
 
 def test_launch_a_dry_run_shows_commands_and_starts_nothing(

@@ -10,7 +10,9 @@ import pytest
 import yaml
 
 from contact_aware_control.config import ControllerConfig
+from contact_core.base.config import from_mapping
 from contact_stack import cli
+from contact_stack.fri.node import FriDriverConfig
 
 # What matters of the drivers' files, in their words.
 LBR_CONTROLLERS = """
@@ -101,6 +103,13 @@ def test_the_newest_file_of_controllers_is_taken(configure: Configure, tmp_path:
     newest.write_text(LBR_CONTROLLERS.replace("lbr_state_broadcaster:", "newest:"))
     _, out = configure("lbr_fri")
     assert read(out / "controllers.yaml", "newest")
+
+
+def test_fri_gets_version_and_port_as_its_node_reads_them(configure: Configure) -> None:
+    _, out = configure("fri", "--fri", "2.5", "--port", "30201")
+    parameters = read(out / "fri_driver.yaml", "fri_driver")
+    config = from_mapping(FriDriverConfig, {**parameters, "robot": "iiwa14"})
+    assert (config.version, config.port) == ("2.5", 30201)
 
 
 def test_kuka_drivers(configure: Configure) -> None:

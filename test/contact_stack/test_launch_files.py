@@ -87,7 +87,7 @@ def test_only_hardware_talks_beyond_this_machine_unasked(name: str) -> None:
     if name in ("driver", "moveit"):
         assert networks() == set()
         return
-    on_hardware = name in ("hardware", "gripper")
+    on_hardware = name in ("hardware", "gripper", "fri_driver")
     assert networks() == {"environment" if on_hardware else "localhost"}
     assert networks(network="localhost") == {"localhost"}
     assert networks(network="environment") == {"environment"}
@@ -153,6 +153,16 @@ def test_hardware_includes_the_drivers_own_launch_file(
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
     with pytest.raises(LaunchError, match=rf"{file} needs launch_ros"):
         parse(find_launch_file("hardware"), {"driver": driver})
+
+
+def test_hardware_starts_our_own_driver_with_what_it_is_told() -> None:
+    arguments = {"driver": "fri", "fri": "2.7", "host": "192.170.10.2"}
+    nodes = parse(find_launch_file("hardware"), arguments).nodes
+    driver = described(next(node for node in nodes if node.executable == "fri_driver"))
+    assert driver["parameters"]["version"] == "2.7"
+    assert driver["parameters"]["robot"] == "iiwa14_wsg50"
+    told = [described(node)["parameters"].get("driver") for node in nodes]
+    assert set(told) == {"fri", None}
 
 
 def test_ros2_control_has_no_driver_to_start() -> None:

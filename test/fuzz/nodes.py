@@ -57,6 +57,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "contact_aware_controller": (*ROBOT, "hardware:=false"),
     "contact_estimator": ROBOT,
     "robot_frames": ROBOT,
+    "fri_driver": (*ROBOT, "port:=30209", "real_time.priority:=0", "real_time.lock_memory:=false"),
     "wsg50": (*ROBOT, "host:=127.0.0.1", "port:=9"),
 }
 """What makes a goal short, and a node wait for more than the test."""

@@ -64,6 +64,18 @@ def test_wrong_settings_are_refused(change, message):
         build_physics(Scene.from_mapping(mapping() | change))
 
 
+@pytest.mark.parametrize("period", [0.0005, 0.001, 0.002, 0.0035, 0.005, 0.01])
+def test_a_scene_with_another_period_has_time_steps_that_fit(period):
+    scene = Scene.load("mug_placement")
+    other = scene.every(period).config
+    assert other.period == period
+    assert other.time_step <= scene.config.time_step
+    assert other.time_step > 0.5 * min(scene.config.time_step, period)
+    steps = period / other.time_step
+    assert steps == pytest.approx(round(steps))
+    assert scene.config == Scene.load("mug_placement").config
+
+
 def test_a_start_deep_inside_another_body_is_refused():
     values = mapping("push_box")
     values["objects"]["box"]["xyz"][2] -= 0.02

@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from contact_aware_control.safety.status import Mode, Status
 from contact_experiments.bench.fault_run import FaultRun
 from contact_experiments.bench.faults import (
+    ALL_DRIVERS,
     BEGIN,
     END,
     KNOWN,
@@ -17,10 +19,13 @@ from contact_experiments.bench.faults import (
     SILENT,
     TRACKING,
     FaultOutcome,
+    faults_of,
     measure,
     page,
     render,
 )
+from contact_experiments.bench.fri_robot import DRIVER_FAULTS, FRI_FAULTS, FriRobot
+from contact_experiments.bench.fri_robot import NAME as FRI
 from contact_experiments.fake import DRIVERS, FAULTS
 
 PAGE = Path(__file__).resolve().parents[3] / "docs/faults.md"
@@ -125,15 +130,54 @@ def test_no_fault_breaks_a_bound(driver: str, contact: bool, fault: str) -> None
         assert Status.ENCODER_STUCK not in outcome.reported
 
 
+@pytest.mark.parametrize("contact", [False, True], ids=["motion", "contact"])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        *("cable_out", "controller_stopped", "controller_killed", "driver_killed", "replayed"),
+        *(
+            pytest.param(fault, marks=pytest.mark.verify)
+            for fault in FRI_FAULTS
+            if fault not in (*DRIVER_FAULTS, "cable_out", "replayed")
+        ),
+    ],
+)
+def test_no_fault_below_the_driver_fri_breaks_a_bound(fault: str, contact: bool) -> None:
+    outcome = measure(FRI, contact, fault)
+    assert outcome.broken == ()
+    assert outcome.recovery is not None, outcome
+    if fault in ("cable_out", "driver_killed"):
+        assert outcome.hold is not None and outcome.hold <= (LOST_PERIODS + 0.5) * 0.005
+    if fault in ("replayed", "foreign", "noise", "duplicates"):
+        assert outcome.hold is None
+
+
+def test_a_controller_that_is_gone_is_braked_for_and_held_for() -> None:
+    run = FaultRun(FRI, False)
+    run.start()
+    robot = run.robot
+    assert isinstance(robot, FriRobot)
+    robot.inject("controller_stopped")
+    told = [robot.target]
+    for _ in range(150):
+        run.tick()
+        told.append(robot.target)
+    steps = np.diff(told, axis=0) / 0.005
+    assert np.abs(steps[0]).max() > 0.05
+    assert np.abs(np.diff(steps, axis=0)).max() <= 50.0 * 0.005 + 1e-9
+    assert np.abs(steps[20:]).max() == 0.0 and robot.commanding
+
+
 @pytest.mark.verify
 def test_every_fault_of_every_driver_is_on_the_page() -> None:
     text = PAGE.read_text()
-    for driver in DRIVERS:
+    for driver in ALL_DRIVERS:
         for situation in ("in motion", "in contact"):
             _, _, rest = text.partition(f"## {driver}, {situation}\n")
             table = rest.partition("\n## ")[0]
-            assert [name for name in FAULTS if f"| `{name}`" not in table] == []
-            for name in FAULTS:
+            faults = faults_of(driver)
+            assert [name for name in faults if f"| `{name}`" not in table] == []
+            for name in faults:
                 row = table.partition(f"| `{name}`")[2].partition("\n")[0]
                 known = KNOWN.get((driver, situation == "in contact", name), ())
                 assert ("**" in row) == bool(known), row
