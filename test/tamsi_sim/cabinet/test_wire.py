@@ -1,16 +1,16 @@
-"""The messages are those of the protocol: by recorded datagrams, and by another implementation."""
+"""The messages are those of the protocol: by two other implementations, and by hand."""
 
 from __future__ import annotations
 
-import json
 import random
 import zlib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from fri_datagrams import Datagram
 
+from contact_stack.fri import wire as client
 from tamsi_sim.cabinet.wire import (
     COMMAND_IDENTIFIER,
     MESSAGES,
@@ -19,37 +19,34 @@ from tamsi_sim.cabinet.wire import (
     ClientAnswer,
     Monitoring,
     WireError,
-    decode,
     decode_answer,
     encode,
     encode_monitoring,
     frame,
-    unframe,
 )
 
-VECTORS = json.loads(Path(__file__).with_name("vectors.json").read_text())
-FROM_CABINET = [v for v in VECTORS if v["direction"] == "from the cabinet"]
-FROM_CLIENT = [v for v in VECTORS if v["direction"] == "from the client"]
+SPOKEN = (1.15, 2.5, 2.7)
+PLACES = (0.25, -1.5, 0.75, 2.0, -0.125, 1.0, -0.5)
+HELD = tuple(place + 0.03125 for place in PLACES)
+STAMP = 1_234_567_890_000_000_321
 
 
-def name(vector: dict[str, Any]) -> str:
-    return f"{vector['fri']} {vector['what']}"
-
-
-def monitoring(fields: dict[str, Any]) -> Monitoring:
-    """Return the message with the fields of a vector."""
-    same = ("sequence", "reflected", "session", "quality", "multiplier", "safety", "operation",
-            "control", "drives", "torque", "commanded_torque", "external", "command_mode",
-            "overlay", "tracking")  # fmt: skip
-    seconds, nanoseconds = fields["stamp"]
-    return Monitoring(
-        **{key: fields[key] for key in same},
-        period=fields["period_ms"],
-        position=fields["measured"],
-        commanded=fields["commanded"] or fields["measured"],
-        interpolator=fields["ipo"],
-        stamp=seconds * 1_000_000_000 + nanoseconds,
-    )
+def message(version: float, moving: bool) -> tuple[Monitoring, Datagram]:
+    """Return one message as the cabinet's and as another hand's."""
+    same: dict[str, Any] = {
+        "sequence": 1_000_003, "reflected": 77, "session": 4 if moving else 2, "quality": 2,
+        "period": 10, "multiplier": 3, "safety": 1, "operation": 1, "control": 2 if moving else 3,
+        "torque": tuple(10.0 * place for place in PLACES),
+        "commanded_torque": tuple(9.0 * place for place in PLACES),
+        "external": tuple(0.5 * place for place in PLACES), "stamp": STAMP,
+        "command_mode": 1 if moving else None, "overlay": 1 if moving else None,
+        "tracking": 0.875 if moving else None, "drives": (2, 2, 2, 1, 2, 2, 2),
+        "position": PLACES,
+    }  # fmt: skip
+    held = HELD if moving else None
+    ours = Monitoring(**same, commanded=HELD, interpolator=held)
+    commanded = HELD if VERSIONS[version].reports_command else None
+    return ours, Datagram(str(version), **same, commanded=commanded, interpolated=held)
 
 
 def answer(version: float, position: Any, **header: int) -> bytes:
@@ -59,36 +56,42 @@ def answer(version: float, position: Any, **header: int) -> bytes:
     return frame(VERSIONS[version], encode("command", data))
 
 
-@pytest.mark.parametrize("vector", FROM_CABINET, ids=name)
-def test_writes_recorded_messages_byte_by_byte(vector: dict[str, Any]) -> None:
-    sent = encode_monitoring(VERSIONS[float(vector["fri"])], monitoring(vector["fields"]))
-    assert sent.hex() == vector["bytes"]
+@pytest.mark.parametrize("moving", [False, True])
+@pytest.mark.parametrize("version", SPOKEN)
+def test_writes_what_another_hand_writes_byte_by_byte(version: float, moving: bool) -> None:
+    ours, theirs = message(version, moving)
+    assert encode_monitoring(VERSIONS[version], ours) == theirs.encode()
 
 
-@pytest.mark.parametrize("vector", FROM_CLIENT, ids=name)
-def test_reads_recorded_answers(vector: dict[str, Any]) -> None:
-    fields = vector["fields"]
-    expected = ClientAnswer(
-        fields["sequence"],
-        fields["reflected"],
-        **{
-            key: None if fields[key] is None else tuple(fields[key])
-            for key in ("position", "wrench", "torque")
-        },
-    )
-    datagram = bytes.fromhex(vector["bytes"])
-    assert decode_answer(VERSIONS[float(vector["fri"])], datagram) == expected
+@pytest.mark.parametrize("moving", [False, True])
+@pytest.mark.parametrize("version", SPOKEN)
+def test_a_client_of_another_hand_reads_it(version: float, moving: bool) -> None:
+    ours, _ = message(version, moving)
+    read = client.decode(encode_monitoring(VERSIONS[version], ours), str(version))
+    assert (read.sequence, read.reflected, read.session) == (1_000_003, 77, ours.session)
+    assert (read.quality, read.period, read.multiplier, read.safety) == (2, 10, 3, 1)
+    assert read.stamp == STAMP
+    assert tuple(read.position) == PLACES
+    assert tuple(read.external) == ours.external
+    assert (read.commanded is not None) == VERSIONS[version].reports_command
+    assert (read.interpolated is not None) == moving
 
 
-@pytest.mark.parametrize("vector", FROM_CABINET, ids=name)
-def test_reads_what_it_writes(vector: dict[str, Any]) -> None:
-    fields, version = vector["fields"], VERSIONS[float(vector["fri"])]
-    read = decode("monitoring", unframe(version, bytes.fromhex(vector["bytes"])))
-    assert read["header"]["identifier"] == MONITORING_IDENTIFIER
-    assert read["robot"]["drives"] == fields["drives"]
-    assert read["measured"]["torque"] == tuple(fields["torque"])
-    assert ("commanded" in read["measured"]) == (fields["commanded"] is not None)
-    assert ("interpolator" in read) == (fields["ipo"] is not None)
+@pytest.mark.parametrize("position", [None, PLACES])
+@pytest.mark.parametrize("version", SPOKEN)
+def test_reads_the_answer_of_such_a_client(version: float, position: Any) -> None:
+    told = None if position is None else np.array(position)
+    datagram = client.encode(300, 2**32 - 2, told, str(version))
+    expected = ClientAnswer(300, 2**32 - 2, position=position)
+    assert decode_answer(VERSIONS[version], datagram) == expected
+
+
+def test_reads_an_answer_as_it_is_on_the_wire() -> None:
+    # Header: identifier 0x34001, number 5 to message 6; data: wrench (1, 0, 0, 0, 0, -2).
+    numbers = "09000000000000f03f" + 4 * "090000000000000000" + "0900000000000000c0"
+    datagram = bytes.fromhex("0a080881800d10051806" + "12381236" + numbers)
+    answer = decode_answer(VERSIONS[2.5], datagram)
+    assert answer == ClientAnswer(5, 6, wrench=(1.0, 0.0, 0.0, 0.0, 0.0, -2.0))
 
 
 @pytest.fixture(scope="module")
@@ -224,8 +227,8 @@ def damaged(rng: random.Random, datagram: bytes) -> bytes:
 def survive(count: int, seed: int) -> None:
     """Read damaged datagrams of all versions: an answer or a WireError, nothing else."""
     rng = random.Random(seed)
-    sources = {v: [bytes.fromhex(x["bytes"]) for x in FROM_CLIENT if float(x["fri"]) == v]
-               for v in (1.15, 2.5, 2.7)}  # fmt: skip
+    sources = {v: [answer(v, place, reflected=k) for k, place in enumerate((None, PLACES, HELD))]
+               for v in SPOKEN}  # fmt: skip
     read = 0
     for k in range(count):
         version = (1.15, 2.5, 2.7)[k % 3]
