@@ -7,9 +7,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from action_msgs.msg import GoalStatus
+from contact_stack_msgs.msg import ContactArray, ControllerStatus
 
 from contact_stack.launch import NodeGraph, find_launch_file, parse
 
@@ -54,8 +56,18 @@ def test_examples_on_the_simulator(launch: Callable[..., NodeGraph], driver: str
 
 @on_the_graph
 @pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
-def test_examples_that_touch(launch: Callable[..., NodeGraph], driver: str) -> None:
+def test_examples_that_touch(launch: Callable[..., NodeGraph], client: Any, driver: str) -> None:
     launch(scene="push_box")
+    # This robot has no gripper to wait for.
+    client.spin_until(client.pose.server_is_ready, 60.0)
+    client.spin_until(
+        lambda: (
+            (status := client.latest("controller_status"))
+            and status.mode == ControllerStatus.HOLD
+            and (contacts := client.latest("contacts"))
+            and contacts.state != ContactArray.UNTARED
+        )
+    )
     touched = example("09")
     assert touched.startswith("touched ")
     pressed = example("10")
