@@ -464,18 +464,17 @@ def row(name: str, result: Mapping[str, Any]) -> str:
     """
     compared = compare(result)
     cells = [name]
-    for engine, setting in (
-        (OURS, 1e-3),
-        (OURS, USUAL),
-        (CENIC, 1e-3),
-        (CENIC, USUAL),
-        (MUJOCO, 1e-3),
-    ):
+    shown = (OURS, 1e-3), (OURS, USUAL), (CENIC, 1e-3), (CENIC, USUAL), (MUJOCO, 1e-3)
+    for engine, setting in shown:
         run = _at(result, engine, setting)
-        cells.append(f"{run['error']:.2g} @ {run['cpu']:.2g}" if "cpu" in run else "-")
+        cells.append(" @ ".join(_short(run[k]) for k in ("error", "cpu")) if "cpu" in run else "-")
     cells += ["-" if compared[p] is None else f"{compared[p]:.0%}" for p in (CENIC, MUJOCO)]
     cells.append("-" if compared["ratio"] is None else f"{compared['ratio']:.1f}")
     return f"| {' | '.join(cells)} |"
+
+
+def _short(value: float) -> str:
+    return f"{float(f'{value:.2g}'):g}"
 
 
 HEADER = (
