@@ -48,6 +48,9 @@ EXPECTED = 10.0
 HEADROOM = 1.2
 """Share of the force that the hand may be pressed with."""
 
+HELD, HELD_TIME = 0.5, 0.2
+"""Share of a force that is held, in the mean over about this time [s]."""
+
 
 class CompliantMove:
     """A motion of the tool that forces lead away from its way.
@@ -113,6 +116,9 @@ class CompliantMove:
         self.force_limits = dict.fromkeys(self._hand, most) if most > 0.0 else {}
         self._offset = np.zeros(self._wanted.size)
         self._force = np.zeros(self._wanted.size)
+        self._held = np.zeros(self._wanted.size)
+        self._held_share = followed_share(period, HELD_TIME)
+        self._reached = np.zeros(self._wanted.size, dtype=bool)
 
     @property
     def force(self) -> np.ndarray:
@@ -127,6 +133,19 @@ class CompliantMove:
         offset = np.zeros(3)
         offset[self._soft] = self._offset
         return offset
+
+    @property
+    def shortfall(self) -> str:
+        """What the tool should press with and does not; empty if that is nothing."""
+        texts = []
+        for name, wanted, held, reached in zip(
+            np.array(["x", "y", "z"])[self._soft], self._wanted, self._held, self._reached,
+            strict=True,
+        ):  # fmt: skip
+            if held * np.sign(wanted) < HELD * abs(wanted):
+                how = "was lost" if reached else "was never reached"
+                texts.append(f"{wanted:g} N along {name} {how}: it presses with {held:.1f} N")
+        return ", ".join(texts)
 
     def step(
         self,
@@ -174,6 +193,8 @@ class CompliantMove:
                 )
         force = force_along(self._robot, self._axes, torque, self._strength)[self._soft]
         self._force = self._force + self._share * (force - self._force)
+        self._held = self._held + self._held_share * (-self._force - self._held)
+        self._reached |= self._held * np.sign(self._wanted) >= HELD * np.abs(self._wanted)
         excess = self._wanted + self._force - self._stiffness * self._offset
         idle = np.where(self._wanted == 0.0, DEAD_BAND, 0.0)
         excess = excess - np.clip(excess, -idle, idle)

@@ -310,7 +310,9 @@ class GoalServer:
         if violation is not None:
             self._end(running, stamp, position, status, running.handle.abort, violation)
         elif running.reached(progress, status):
-            self._end(running, stamp, position, status, running.handle.succeed, None)
+            violation, handle = running.goal.shortfall(), running.handle
+            transition = handle.succeed if violation is None else handle.abort
+            self._end(running, stamp, position, status, transition, violation)
         elif running.ticks % FEEDBACK_EVERY == 0:
             running.handle.publish_feedback(running.goal.feedback(progress))
 

@@ -151,6 +151,7 @@ class GuardedGoal(TouchGoal):
         self.goal = Goal(self._move.reference, self._move.force_limits)
         self.patience = context.defaults.patience
         self._touch = Touch(0.0, 0.0, math.nan)
+        self._must_touch = request.must_touch
         self._contact: ContactEstimate | None = None
 
     def path_violation(self, progress: GoalProgress) -> Violation | None:
@@ -165,6 +166,14 @@ class GuardedGoal(TouchGoal):
     def reached(self, progress: GoalProgress) -> bool:
         """Tell whether it has touched something, or come to its end."""
         return self._move.touched or super().reached(progress)
+
+    def shortfall(self) -> Violation | None:
+        """Miss a touch that there must be, see :class:`TrajectoryGoal`."""
+        if self._move.touched or not self._must_touch:
+            return None
+        return Violation(
+            GuardedResult.NOT_TOUCHED, f"nothing was touched within {self._touch.distance:.3f} m"
+        )
 
     def feedback(self, progress: GoalProgress) -> Any:
         """Return the feedback message; see :class:`TrajectoryGoal`."""
@@ -240,6 +249,11 @@ class CompliantGoal(TouchGoal):
     def reached(self, progress: GoalProgress) -> bool:
         """Tell whether its time is over."""
         return self._time >= self._move.duration
+
+    def shortfall(self) -> Violation | None:
+        """Miss a force that is not held at the end, see :class:`TrajectoryGoal`."""
+        text = self._move.shortfall
+        return Violation(CompliantResult.FORCE_NOT_HELD, text) if text else None
 
     def feedback(self, progress: GoalProgress) -> Any:
         """Return the feedback message; see :class:`TrajectoryGoal`."""

@@ -150,6 +150,10 @@ class TrajectoryGoal(ABC):
         ended = progress.reference_time >= self.goal.reference.duration
         return ended and self.goal_violation(progress) is None
 
+    def shortfall(self) -> Violation | None:
+        """Return what a goal that has ended as planned is short of all the same, if anything."""
+        return None
+
     def arrived(self, progress: GoalProgress) -> bool:
         """Tell whether the command is where the motion ends, if it ends anywhere.
 

@@ -1,10 +1,10 @@
-"""Find out what is below the tool; run `contact-stack launch sim` first."""
+"""Find out what is below the tool; run `contact-stack launch sim scene:=push_box` first."""
 
 from contact_stack_msgs.action import GuardedMove
 
 from contact_ros import GraphClient, to_array
 
-goal = GuardedMove.Goal(speed=0.02, distance=0.05, force=10.0)
+goal = GuardedMove.Goal(speed=0.02, distance=0.1, force=10.0, must_touch=True)
 goal.direction.z = -1.0
 with GraphClient() as client:
     result = client.run(GuardedMove, "guarded_move", goal)

@@ -1,4 +1,4 @@
-"""Press on the table below the tool, and wipe it; run `contact-stack launch sim` first."""
+"""Press on the table below the tool, and wipe it; run 09 first."""
 
 from contact_stack_msgs.action import CompliantMove
 

@@ -341,6 +341,26 @@ class Stash(NamedTuple):
     change: Annotated[np.ndarray, float, "nv"]
 
 
+class Spin(NamedTuple):
+    """A motion of trees that spin, see :mod:`tamsi_sim.scheme.spinning_trees`.
+
+    Attributes:
+        spins: (nt) whether a tree spins.
+        start_q: (nq) positions at the start of the step.
+        start_v: (nv) velocities there.
+        q: (nq) positions at the start of a part of it.
+        v: (nv) velocities there.
+        mean: (nv) velocity in this part.
+    """
+
+    spins: Annotated[np.ndarray, int, "nt"]
+    start_q: Annotated[np.ndarray, float, "nq"]
+    start_v: Annotated[np.ndarray, float, "nv"]
+    q: Annotated[np.ndarray, float, "nq"]
+    v: Annotated[np.ndarray, float, "nv"]
+    mean: Annotated[np.ndarray, float, "nv"]
+
+
 class Model(NamedTuple):
     """What does not change during a simulation."""
 
@@ -365,6 +385,7 @@ class Work(NamedTuple):
         drift: (nv) with which free bodies move besides their end velocity in a step.
         counters: (9) see the names above.
         pace: (3) see the names above.
+        spin: Of trees that spin.
         stash: Where steps that are tried start from.
         kinematics: Where bodies are, and how they move.
         dynamics: Mass matrix and bias forces.
@@ -391,6 +412,7 @@ class Work(NamedTuple):
     drift: Annotated[np.ndarray, float, "nv"]
     counters: Annotated[np.ndarray, int, COUNTERS]
     pace: Annotated[np.ndarray, float, PACE]
+    spin: Spin
     stash: Stash
     kinematics: Kinematics
     dynamics: BodyDynamics

@@ -41,14 +41,11 @@ def average_rotations(simulation: Simulation) -> None:
     on joints, that has a rotor or that no force moves keeps its explicit bias.
 
     Args:
-        simulation: At the start of a step. Its drift receives the mean velocity, with which a body
-            moves, less the one at the end of the step; zero for what does not rotate freely.
+        simulation: At the start of a step. Its drift, of zeros, receives the mean velocity, with
+            which a body moves, less the one at the end of the step.
     """
     bodies, trees, v = simulation.bodies, simulation.trees, simulation.state.v
-    armature, drift = simulation.joints.armature, simulation.drift
-    h = simulation.pace[LENGTH]
-    for i in range(drift.shape[0]):
-        drift[i] = 0.0
+    armature, h = simulation.joints.armature, simulation.pace[LENGTH]
     for body in range(bodies.parent.shape[0]):
         if bodies.joint_type[body] == FREE:
             dof = bodies.column_dof[bodies.first_column[body]]

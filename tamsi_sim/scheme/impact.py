@@ -15,17 +15,19 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from contact_core.base.kernel import inlined_kernel, leaf_kernel
 from contact_core.multibody.collision.arrays import NORMAL
 from contact_core.multibody.collision.shapes import ShapeKind
+from contact_core.multibody.rigid_body.arrays import Jacobian
 from tamsi_sim.arrays.data import LENGTH
 from tamsi_sim.arrays.simulation import Simulation
-from tamsi_sim.scheme.contact import project
 
 SPHERE = int(ShapeKind.SPHERE)
 
-CALM = 1.0
-"""Speed of separation at which half of the penetration is estimated ahead [m/s]."""
+SLOW, CALM = 0.1, 1.0
+"""Speed up to which all of the penetration is estimated ahead, and at which half of it is [m/s]."""
 SLOWEST = 1e-2
 """What meets at less dissipates as at this speed [m/s]."""
 DEADEST = 1e-2
@@ -56,17 +58,26 @@ def meet(
     for c in range(first, last):
         forces.ahead[c] = 1.0
         if ball or restitution < 1.0:
-            project(simulation.jacobian, c, simulation.state.v, forces.velocity)
-            speed = forces.velocity[c, NORMAL]
+            speed = _separation(simulation.jacobian, c, simulation.state.v)
             fastest = max(fastest, -speed)
-            if ball:
+            share = (CALM * CALM + SLOW * SLOW) / (CALM * CALM + speed * speed)
+            if ball and share < 1.0:
                 frequency = math.sqrt(simulation.contacts.stiffness[c] * inverse_mass)
                 least = min(1.0, 0.5 * simulation.pace[LENGTH] * frequency)
-                forces.ahead[c] = max(least, CALM * CALM / (CALM * CALM + speed * speed))
+                forces.ahead[c] = max(least, share)
     if restitution < 1.0:
         pairs.speed[pair] = simulation.shear.speed[old] if old >= 0 else max(SLOWEST, fastest)
         dissipation = rules.dissipation[pairs.rule[pair]]
         pairs.dissipation[pair] = dissipation + impact_loss(restitution) / pairs.speed[pair]
+
+
+@inlined_kernel
+def _separation(jacobian: Jacobian, c: int, v: np.ndarray) -> float:
+    """Speed at which the bodies of a contact separate [m/s]."""
+    speed = 0.0
+    for k in range(jacobian.columns[c]):
+        speed += jacobian.entry[c, NORMAL, k] * v[jacobian.dof[c, k]]
+    return speed
 
 
 @leaf_kernel

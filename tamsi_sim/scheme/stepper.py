@@ -33,6 +33,7 @@ from tamsi_sim.scheme.islands import number_rows, update_islands
 from tamsi_sim.scheme.joint_forces import bend, update_friction
 from tamsi_sim.scheme.shear import copy_array, forget_shear, keep_shear, move_shear, recall_shear
 from tamsi_sim.scheme.solver import solve
+from tamsi_sim.scheme.spinning_trees import average_spins
 
 OK = int(StepStatus.OK)
 MAX_MAGNITUDE = 1e100
@@ -195,6 +196,9 @@ def update_motion(simulation: Simulation) -> None:
 def average_bias(simulation: Simulation) -> None:
     """Go from the bias at the start of a step to its mean, and compute the drift."""
     if simulation.settings.midpoint:
+        for i in range(simulation.drift.shape[0]):
+            simulation.drift[i] = 0.0
+        average_spins(simulation)
         average_rotations(simulation)
 
 

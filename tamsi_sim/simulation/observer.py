@@ -66,6 +66,10 @@ class WarningKind(Enum):
 
     DEEP_PENETRATION = "raise the stiffness, or lower the force or the speed of the impact"
     TOO_FAST = "the joint is beyond the velocity limit of its URDF: slow its command down"
+    MAY_PASS = (
+        "the body moves by more in a step than it is thick, and may pass what is thin: choose an "
+        "accuracy, or a smaller time_step"
+    )
     CONTACTS_NEARLY_FULL = "raise max_contacts: a step fails when there are more"
 
 
@@ -75,8 +79,8 @@ class Warning:
 
     Attributes:
         kind: What, with its remedy.
-        subject: The pair of shapes or the joint.
-        value: Penetration [m], speed [rad/s or m/s], or number of contacts.
+        subject: The pair of shapes, the joint or the body.
+        value: Penetration [m], speed [rad/s or m/s], motion in a step [m], or number of contacts.
         limit: What it should stay below.
     """
 
@@ -291,9 +295,24 @@ class Observer:
             speed, limit = abs(float(self._state.v[dof])), float(built.velocities[dof])
             if speed > limit:
                 found.append(Warning(WarningKind.TOO_FAST, name, speed, limit))
+        found += self._passing() if self._settings.accuracy == 0.0 else []
         count = self._evaluate()
         if 0 < 9 * most < 10 * count and most < built.most_contacts:
             found.append(Warning(WarningKind.CONTACTS_NEARLY_FULL, "contacts", count, float(most)))
+        return found
+
+    def _passing(self) -> list[Warning]:
+        """Return the bodies that move by more in a step than they are thick."""
+        built, hulls, found = self._built, self._built.arrays.hulls, []
+        moving = np.flatnonzero(hulls.body >= 0)
+        velocity = self._work.kinematics.velocity[hulls.body[moving]]
+        linear = velocity[:, 3:] + np.cross(velocity[:, :3], self._work.poses.hull[moving])
+        way = self._settings.time_step * np.linalg.norm(linear, axis=1)
+        for hull in moving[way > 2.0 * hulls.thickness[moving]].tolist():
+            shape = hulls.shapes[hulls.first_shape[hull]]
+            subject = f"{built.instances[shape]}/{built.shapes[shape].body}"
+            thick = 2.0 * float(hulls.thickness[hull])
+            found.append(Warning(WarningKind.MAY_PASS, subject, float(way[hull]), thick))
         return found
 
     def check_start(self) -> None:

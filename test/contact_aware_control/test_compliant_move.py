@@ -40,6 +40,7 @@ def test_it_wipes_a_table_of_unknown_height(seed, force):
         compliance=(0.0, 0.0, FREE), force=wanted, travel=(0.1, 0.0, 0.0), duration=7.0,
     )  # fmt: skip
     check_force(moved, wanted)
+    assert moved.move.shortfall == ""
     assert moved.tools[-1, 0] == pytest.approx(0.1, abs=5e-3)
 
 
@@ -55,6 +56,19 @@ def test_it_presses_no_harder_while_something_leans_on_the_elbow():
     assert np.median(before @ wanted) / 12.0 == pytest.approx(12.0, rel=0.2)
     # Pushed off the table it comes back to it with a knock of up to 21 N.
     assert np.percentile(np.linalg.norm(moved.pressing, axis=1), 99.0) <= 1.3 * HEADROOM * 12.0
+
+
+def test_a_force_that_nothing_takes_or_that_is_lost_is_told():
+    free = Moved(TouchBench(), compliance=(0, 0, FREE), force=(0.0, 0.0, -10.0), duration=1.0)
+    assert "-10 N along z was never reached: it presses with " in free.move.shortfall
+
+    bench = TouchBench()
+
+    def support(time):
+        bench.push(TOOL, (0.0, 0.0, 10.0 if 0.3 < time < 1.5 else 0.0))
+
+    lost = Moved(bench, support, compliance=(0, 0, FREE), force=(0.0, 0.0, -10.0), duration=3.0)
+    assert "-10 N along z was lost: it presses with " in lost.move.shortfall
 
 
 def test_a_compliant_axis_is_a_spring():

@@ -49,8 +49,17 @@ def test_examples_on_the_simulator(launch: Callable[..., NodeGraph], driver: str
     assert "the arm is free" in example("04")
     assert "tared" in example("05")
     assert "the controller says OK" in example("08")
-    assert "nothing within 5" in example("09")
     assert "holds something 78 mm wide" in example("06")  # the mug, a little squeezed
+
+
+@on_the_graph
+@pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
+def test_examples_that_touch(launch: Callable[..., NodeGraph], driver: str) -> None:
+    launch(scene="push_box")
+    touched = example("09")
+    assert touched.startswith("touched ")
+    pressed = example("10")
+    assert float(pressed.split("[")[1].split("]")[0].split()[2]) == pytest.approx(-10.0, abs=2.0)
 
 
 @on_the_graph

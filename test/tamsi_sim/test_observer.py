@@ -77,3 +77,17 @@ def test_little_room_for_contacts_is_a_warning():
     ball = Instance("ball", body_urdf("ball", sphere(0.05)), pose(z=0.0499), True, GRAVITY)
     engine = engine_of([ball, ground_instance()], solver=SolverConfig(max_contacts=1))
     assert [w.kind for w in engine.observer.warnings()] == [WarningKind.CONTACTS_NEARLY_FULL]
+
+
+def test_what_is_too_fast_for_its_size_is_told():
+    bead = Instance("bead", body_urdf("bead", sphere(0.0025), 5e-4, (1e-9,) * 3), pose(z=1.0), True)
+    engine = engine_of([bead, ground_instance()])
+    assert engine.observer.warnings() == []
+    engine.v[2] = -10.0
+    (warning,) = engine.observer.warnings()
+    assert warning.kind is WarningKind.MAY_PASS
+    assert warning.subject == "bead/bead"
+    assert (warning.value, warning.limit) == (pytest.approx(0.01), pytest.approx(0.005))
+    careful = engine_of([bead, ground_instance()], solver=SolverConfig(accuracy=1e-3))
+    careful.v[2] = -10.0
+    assert careful.observer.warnings() == []

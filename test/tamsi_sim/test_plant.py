@@ -6,7 +6,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from contact_core.base.errors import ConfigError
+from contact_core.base.errors import ConfigError, ModelError
 from contact_core.robot.gripper import GripperCommand
 from contact_core.robot.scene import Scene
 from contact_core.robot.scene_config import TorqueSensorConfig
@@ -264,3 +264,29 @@ def test_bad_torques_are_rejected_before_anything_moves(torque):
     with pytest.raises(CommandError, match="a torque command"):
         plant.tick(q, None, torque)
     np.testing.assert_array_equal(plant.engine.q, q)
+
+
+def test_a_scene_may_give_an_accuracy_instead_of_a_step():
+    scene = quiet()
+    solver = dataclasses.replace(scene.config.solver, accuracy=1e-4)
+    fine = dataclasses.replace(scene, config=dataclasses.replace(scene.config, solver=solver))
+    ends = []
+    for one in (scene, fine, fine):
+        plant = Plant(one)
+        q = plant.reset(0).position
+        for _ in range(100):
+            q = q + 1e-3
+            measurement = plant.tick(q, GripperCommand(0.0, 20.0))
+            assert measurement.status == StepStatus.OK
+        assert measurement.time_ns == 100 * plant.period_ns
+        ends.append(measurement)
+    np.testing.assert_array_equal(ends[1].position, ends[2].position)
+    np.testing.assert_allclose(ends[0].position, ends[1].position, atol=2e-3)
+    np.testing.assert_allclose(ends[0].external_torque, ends[1].external_torque, atol=0.2)
+
+
+def test_drakes_steps_know_no_accuracy():
+    scene = quiet().on("drake")
+    solver = dataclasses.replace(scene.config.solver, accuracy=1e-4)
+    with pytest.raises(ModelError, match="accuracy"):
+        Plant(dataclasses.replace(scene, config=dataclasses.replace(scene.config, solver=solver)))

@@ -58,7 +58,8 @@ def _world(floor):
 
 def _thing(collisions, mass=1.0, inertia=1e-2):
     return (
-        f'<robot name="t" version="1.2"><link name="t"><inertial><mass value="{mass}"/><inertia ixx="{inertia}" '
+        '<robot name="t" version="1.2"><link name="t"><inertial>'
+        f'<mass value="{mass}"/><inertia ixx="{inertia}" '
         f'iyy="{inertia}" izz="{inertia}" ixy="0" ixz="0" iyz="0"/></inertial>'
         f"{collisions}</link></robot>"
     )

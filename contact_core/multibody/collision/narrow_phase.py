@@ -35,7 +35,7 @@ from contact_core.multibody.collision.collide_boxes import collide_box_box
 from contact_core.multibody.collision.collide_convex import collide_convex, collide_half_space
 from contact_core.multibody.collision.collide_points import collide_sphere
 from contact_core.multibody.collision.convex_mesh import Meshes
-from contact_core.multibody.collision.seams import drop_seams
+from contact_core.multibody.collision.seams import drop_marked, mark_seams
 from contact_core.multibody.collision.shapes import ShapeKind
 from contact_core.multibody.rigid_body.arrays import Kinematics
 
@@ -132,7 +132,9 @@ def update_contacts(
     )
     if not find_close_hulls(hulls, rules.hulls, poses.hull, hulls.radius, sweep):
         return NO_ROOM
+    of_seams = 0
     for a in range(hulls.body.shape[0]):
+        start = pairs.number[0]
         for k in range(sweep.first[a], sweep.first[a + 1]):
             b = sweep.partner[k]
             if hulls_close(hulls, poses.hull, shapes, a, b):
@@ -142,10 +144,11 @@ def update_contacts(
                             shapes, geometry, rules, pairs, encounter, scratch.first,
                             hulls.shapes[i], hulls.shapes[j],
                         )  # fmt: skip
-    found: int = contacts.number[0]
-    if found <= contacts.depth.shape[0]:
-        scratch.first[pairs.number[0]] = found
-        drop_seams(shapes, geometry, pairs, contacts, scratch)
+        if geometry.neighbour.shape[0] > 0 and contacts.number[0] <= contacts.depth.shape[0]:
+            scratch.first[pairs.number[0]] = contacts.number[0]
+            of_seams += mark_seams(shapes, geometry, pairs, contacts, scratch, start)
+    if of_seams > 0 and contacts.number[0] <= contacts.depth.shape[0]:
+        drop_marked(contacts, scratch.gone)
     return contacts.number[0]
 
 

@@ -24,7 +24,7 @@ from contact_core.multibody.collision.arrays import (
     Shapes,
 )
 from contact_core.multibody.collision.collide_points import probe
-from contact_core.multibody.collision.shapes import Shape, shape_to_coal
+from contact_core.multibody.collision.shapes import Shape, ShapeKind, shape_to_coal
 
 FLUSH = 1e-4
 """Gap of shapes that are flush [m]."""
@@ -43,7 +43,8 @@ def find_neighbours(
         poses: Their rotations (3, 3) and positions (3) in them [m].
 
     Returns:
-        (ns + 1) first neighbour of each shape, then their number; (n) the neighbours.
+        (ns + 1) first neighbour of each shape, then their number; (n) the neighbours. A ball has
+        none, for it has neither edges nor side faces.
     """
     radius = np.array([shape.bounding_radius for shape in shapes])
     place = np.array([position for _, position in poses]).reshape(-1, 3)
@@ -59,66 +60,85 @@ def find_neighbours(
             distance = coal.distance(
                 *solids[a], *solids[b], coal.DistanceRequest(), coal.DistanceResult()
             )
-            if distance <= FLUSH:
-                rows[a].append(b)
-                rows[b].append(a)
+            for s, other in ((a, b), (b, a)) if distance <= FLUSH else ():
+                if shapes[s].kind != ShapeKind.SPHERE:
+                    rows[s].append(other)
     first = np.cumsum([0, *(len(row) for row in rows)], dtype=np.int64)
     return first, np.array([b for row in rows for b in row], dtype=np.int64)
 
 
 @inner_kernel
-def drop_seams(
-    shapes: Shapes, geometry: Geometry, pairs: Pairs, contacts: Contacts, scratch: Scratch
-) -> None:
-    """Drop contact points that the seams between neighbours have, and the whole has not.
-
-    Args:
-        shapes: The shapes and their poses.
-        geometry: Their neighbours.
-        pairs: The pairs that touch.
-        contacts: Their contact points, pair by pair; some go.
-        scratch: The pairs' first contacts; the points that go are marked.
-    """
-    if geometry.neighbour.shape[0] > 0:
-        dropped, count = 0, contacts.number[0]
-        for c in range(count):
-            scratch.gone[c] = 0
-        for pair in range(pairs.number[0]):
-            for side in range(2):
-                shape = pairs.shapes[pair, side]
-                if geometry.first_neighbour[shape + 1] > geometry.first_neighbour[shape]:
-                    dropped += _drop_of_pair(shapes, geometry, pairs, contacts, scratch, pair, side)
-        if dropped > 0:
-            _share_stiffness(geometry, pairs, contacts, scratch)
-            _close_ranks(contacts, scratch.gone, count)
-
-
-@inlined_kernel
-def _drop_of_pair(
+def mark_seams(
     shapes: Shapes,
     geometry: Geometry,
     pairs: Pairs,
     contacts: Contacts,
     scratch: Scratch,
+    start: int,
+) -> int:
+    """Mark contact points that the seams between neighbours have, and the whole has not.
+
+    Args:
+        shapes: The shapes and their poses.
+        geometry: Their neighbours.
+        pairs: The pairs that touch.
+        contacts: Their contact points, pair by pair; the stiffness of others of the seams changes.
+        scratch: The pairs' first contacts, of one more, too; the points that go are marked.
+        start: The first of the last pairs, which are those of one body, or of it and fixed ones.
+
+    Returns:
+        How many are marked.
+    """
+    dropped, end = 0, pairs.number[0]
+    for c in range(scratch.first[start], scratch.first[end]):
+        scratch.gone[c] = 0
+    for pair in range(start, end):
+        for side in range(2):
+            shape = pairs.shapes[pair, side]
+            if geometry.first_neighbour[shape + 1] > geometry.first_neighbour[shape]:
+                for other in range(start, end):
+                    neighbour = _shared(geometry, pairs, pair, side, other)
+                    if neighbour >= 0:
+                        dropped += _mark(shapes, contacts, scratch, pair, side, other, neighbour)
+    if dropped > 0:
+        _share_stiffness(geometry, pairs, contacts, scratch, start)
+    return dropped
+
+
+@inner_kernel
+def drop_marked(contacts: Contacts, gone: np.ndarray) -> None:
+    """Drop the contact points that are marked in gone (nc), and close the ranks."""
+    left = 0
+    for c in range(contacts.number[0]):
+        if gone[c] == 0:
+            contacts.pair[left], contacts.depth[left] = contacts.pair[c], contacts.depth[c]
+            contacts.stiffness[left] = contacts.stiffness[c]
+            for i in range(3):
+                contacts.point[left, i] = contacts.point[c, i]
+                contacts.frame[left, NORMAL, i] = contacts.frame[c, NORMAL, i]
+            left += 1
+    contacts.number[0] = left
+
+
+@inlined_kernel
+def _mark(
+    shapes: Shapes,
+    contacts: Contacts,
+    scratch: Scratch,
     pair: int,
     side: int,
+    other: int,
+    neighbour: int,
 ) -> int:
-    """Mark points of a pair on the seams of one of its shapes; return how many."""
+    """Mark points of a pair on the seam with a neighbour, which another pair has."""
     dropped = 0
-    first, last = scratch.first[pair], scratch.first[pair + 1]
-    for other in range(pairs.number[0]):
-        neighbour = _shared(geometry, pairs, pair, side, other)
-        if neighbour >= 0:
-            for c in range(first, last):
-                x, y, z = _witness(contacts, c, side)
-                distance, _, _, _ = probe(shapes, neighbour, x, y, z)
-                if (
-                    scratch.gone[c] == 0
-                    and distance <= FLUSH
-                    and _is_of_seam(contacts, scratch, pair, side, other, c)
-                ):
-                    scratch.gone[c] = 1
-                    dropped += 1
+    for c in range(scratch.first[pair], scratch.first[pair + 1]):
+        if scratch.gone[c] == 0:
+            x, y, z = _witness(contacts, c, side)
+            distance, _, _, _ = probe(shapes, neighbour, x, y, z)
+            if distance <= FLUSH and _is_of_seam(contacts, scratch, pair, other, c):
+                scratch.gone[c] = 1
+                dropped += 1
     return dropped
 
 
@@ -147,9 +167,7 @@ def _witness(contacts: Contacts, c: int, side: int) -> tuple[float, float, float
 
 
 @inlined_kernel
-def _is_of_seam(
-    contacts: Contacts, scratch: Scratch, pair: int, side: int, other: int, c: int
-) -> bool:
+def _is_of_seam(contacts: Contacts, scratch: Scratch, pair: int, other: int, c: int) -> bool:
     """Whether a contact, whose point is on a neighbour or in it, is none of the whole."""
     depth, p = contacts.depth[c], contacts.point[c]
     for d in range(scratch.first[other], scratch.first[other + 1]):
@@ -195,10 +213,10 @@ def _between(p: np.ndarray, q: np.ndarray, r: np.ndarray) -> bool:
 
 @inlined_kernel
 def _share_stiffness(
-    geometry: Geometry, pairs: Pairs, contacts: Contacts, scratch: Scratch
+    geometry: Geometry, pairs: Pairs, contacts: Contacts, scratch: Scratch, start: int
 ) -> None:
     """Make the points on neighbours together no stiffer than the stiffest of their pairs was."""
-    for pair in range(pairs.number[0]):
+    for pair in range(start, pairs.number[0]):
         stiffest, rest = _stiffness(contacts, scratch, pair)
         lost = 0
         for c in range(scratch.first[pair], scratch.first[pair + 1]):
@@ -206,14 +224,15 @@ def _share_stiffness(
         scratch.share[pair] = 1.0
         if lost > 0:
             for side in range(2):
-                for other in range(pairs.number[0]):
+                for other in range(start, pairs.number[0]):
                     if _shared(geometry, pairs, pair, side, other) >= 0:
                         whole, left = _stiffness(contacts, scratch, other)
                         stiffest, rest = max(stiffest, whole), rest + left
             if rest > stiffest:
                 scratch.share[pair] = stiffest / rest
-    for c in range(contacts.number[0]):
-        contacts.stiffness[c] *= scratch.share[contacts.pair[c]]
+    for pair in range(start, pairs.number[0]):
+        for c in range(scratch.first[pair], scratch.first[pair + 1]):
+            contacts.stiffness[c] *= scratch.share[pair]
 
 
 @inlined_kernel
@@ -225,17 +244,3 @@ def _stiffness(contacts: Contacts, scratch: Scratch, pair: int) -> tuple[float, 
         if scratch.gone[c] == 0:
             left += contacts.stiffness[c]
     return whole, left
-
-
-@inlined_kernel
-def _close_ranks(contacts: Contacts, gone: np.ndarray, count: int) -> None:
-    left = 0
-    for c in range(count):
-        if gone[c] == 0:
-            contacts.pair[left], contacts.depth[left] = contacts.pair[c], contacts.depth[c]
-            contacts.stiffness[left] = contacts.stiffness[c]
-            for i in range(3):
-                contacts.point[left, i] = contacts.point[c, i]
-                contacts.frame[left, NORMAL, i] = contacts.frame[c, NORMAL, i]
-            left += 1
-    contacts.number[0] = left

@@ -72,8 +72,8 @@ def test_small_steps_are_no_reason_to_warn():
 
 def test_the_stiffest_mode_is_that_of_all_contacts_together():
     """Two contacts on one body: k doubles, and the estimate never exceeds the true mode."""
-    shape = body_urdf("pair", sphere(0.1), MASS, (0.01,) * 3)
-    ball = '<geometry><sphere radius="0.1"/></geometry>'
+    shape = body_urdf("pair", sphere(0.1), MASS, (1e6,) * 3)
+    ball = '<origin xyz="0.3 0 0"/><geometry><sphere radius="0.1"/></geometry>'
     foot = f'<collision name="second_foot">{ball}</collision>'
     shape = shape.replace("</link>", foot + "</link>")
     depth = MASS * 9.81 / STIFFNESS
