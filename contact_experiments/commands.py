@@ -18,6 +18,11 @@ PAPER = Command(
 BENCHMARKS = Group(
     "measure speed and accuracy",
     {
+        "accuracy": Command(
+            "contact_experiments.bench.accuracy",
+            "error of the simulator over CPU time, beside Drake's CENIC and MuJoCo",
+            EXPERIMENTS,
+        ),
         "contacts": Command(
             "contact_experiments.bench.contacts",
             "accuracy, honesty and speed of the contact estimator",

@@ -32,6 +32,9 @@ ADVICE = {
     "`error_string` says was touched",
     "GOAL_TOLERANCE_VIOLATED": "`error_string` says what held the arm: move that, allow it a force "
     "in `planned_contact`, or more time in `goal_time_tolerance`",
+    "NOT_TOUCHED": "let it go further, or look whether what it should touch is there",
+    "FORCE_NOT_HELD": "begin nearer to the surface, or give it more time; look whether what it "
+    "presses on gives way or ends",
     "FAULT": "look up the status of the controller above, then call `reset`",
 }
 """Error code of a motion -> what to do; `error_string` has the numbers."""

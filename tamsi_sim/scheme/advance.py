@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from contact_core.base.kernel import inner_kernel, kernel
-from tamsi_sim.arrays.data import LEFT, STEPS, ShearMemory
+from tamsi_sim.arrays.data import LEFT, LENGTH, STEPS, ShearMemory
 from tamsi_sim.arrays.simulation import PERIOD, Simulation, phase
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.scheme.error_control import advance_accurately
@@ -40,8 +40,8 @@ def _finish_period(simulation: Simulation) -> int:
 @inner_kernel
 def _advance(simulation: Simulation, steps: int) -> int:
     """Advance, see :func:`advance`; a step of the user's is a period of any number of ours."""
+    pace = simulation.pace
     if simulation.settings.accuracy > 0.0:
-        pace = simulation.pace
         # What is left of a call in which there was no room for the contacts comes first.
         if steps > 0 and pace[LEFT] == 0.0:
             pace[LEFT] = steps * simulation.settings.time_step
@@ -49,6 +49,8 @@ def _advance(simulation: Simulation, steps: int) -> int:
         if status == OK:
             simulation.counters[STEPS] += steps
         return status
+    # Another simulation may have the same workspace.
+    pace[LENGTH] = simulation.settings.time_step
     for _ in range(steps):
         status = step(simulation)
         if status != OK:

@@ -46,13 +46,15 @@ def average_rotations(simulation: Simulation) -> None:
     """
     bodies, trees, v = simulation.bodies, simulation.trees, simulation.state.v
     armature, h = simulation.joints.armature, simulation.pace[LENGTH]
+    # Halves of a step may not go by another rule than the whole, or they tell no error.
+    always = simulation.settings.accuracy > 0.0
     for body in range(bodies.parent.shape[0]):
         if bodies.joint_type[body] == FREE:
             dof = bodies.column_dof[bodies.first_column[body]]
             tree = trees.of_dof[dof]
             alone = trees.first_dof[tree + 1] - trees.first_dof[tree] == FREE_DOFS
             rate = (v[dof + 3], v[dof + 4], v[dof + 5])
-            turns = h * h * _dot(rate, rate) > SLOW * SLOW
+            turns = always or h * h * _dot(rate, rate) > SLOW * SLOW
             if alone and turns and armature[dof] == 0.0:
                 _average_rotation(simulation, body, dof, h)
         elif bodies.joint_type[body] == BALL and bodies.parent[body] < 0:
@@ -60,7 +62,7 @@ def average_rotations(simulation: Simulation) -> None:
             tree = trees.of_dof[dof]
             alone = trees.first_dof[tree + 1] - trees.first_dof[tree] == BALL_DOFS
             rate = (v[dof], v[dof + 1], v[dof + 2])
-            turns = h * h * _dot(rate, rate) > SLOW * SLOW
+            turns = always or h * h * _dot(rate, rate) > SLOW * SLOW
             if alone and turns and armature[dof] == 0.0:
                 _average_turn(simulation, body, dof, h)
 

@@ -250,3 +250,26 @@ def test_every_law_of_friction_knows_what_touched(law):
     assert engine.step(300) == StepStatus.OK
     assert engine.counters[REJECTED] < 100
     assert engine.q[2] > 0.05
+
+
+def test_halves_and_wholes_go_by_one_rule_however_fast_bodies_turn():
+    # Fixed steps take the terms of fast trees by another rule, which depends on the step.
+    second = PENDULUM.replace("</robot>", "") + (
+        '<link name="lower"><inertial><origin xyz="0 0 -0.2"/><mass value="0.5"/>'
+        '<inertia ixx="4e-3" iyy="4e-3" izz="1e-3" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        '<joint name="elbow" type="continuous"><parent link="upper"/><child link="lower"/>'
+        '<origin xyz="0 0 -0.5"/><axis xyz="0 1 0"/></joint></robot>'
+    )
+
+    def end(accuracy: float) -> np.ndarray:
+        world = World().add("arm", second, positions={"shoulder": 1.5, "elbow": 0.5})
+        engine = world.build(0.01, accuracy=accuracy)
+        engine.v[:] = 3.0, -25.0
+        assert engine.step(40) == StepStatus.OK
+        return engine.q.copy()
+
+    exact = end(1e-8)
+    errors = [np.abs(end(a) - exact).max() for a in (1e-3, 1e-4, 1e-5)]
+    assert errors[0] < 0.02
+    assert errors[1] < 0.3 * errors[0]
+    assert errors[2] < 0.3 * errors[1]
