@@ -25,7 +25,7 @@ from contact_core.multibody.rigid_body.kinematics import update_kinematics
 from tamsi_sim.arrays.data import LENGTH
 from tamsi_sim.arrays.simulation import Simulation
 
-FAST, PART = 0.015, 0.2
+FAST, PART = 0.05, 0.2
 """Turn of a body in a step from which its tree spins, and in a part of the step at most [rad]."""
 MAX_PARTS, MAX_ITERATIONS = 50, 20
 ENOUGH = 1e-10

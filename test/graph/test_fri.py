@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -29,7 +30,23 @@ from contact_core.robot.robot import Robot
 from contact_ros.client import GraphClient
 from contact_stack.launch import NodeGraph, find_launch_file, parse
 
-pytestmark = pytest.mark.graph
+
+def _real_time_permitted() -> bool:
+    policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    except PermissionError:
+        return False
+    os.sched_setscheduler(0, policy, parameters)
+    return True
+
+
+pytestmark = [
+    pytest.mark.graph,
+    pytest.mark.skipif(
+        not _real_time_permitted(), reason="without real-time scheduling the link drops under load"
+    ),
+]
 
 Start = Callable[..., "subprocess.Popen[str]"]
 CLI = (sys.executable, "-m", "contact_stack.cli")
