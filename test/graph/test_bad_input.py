@@ -23,7 +23,7 @@ from faults import at_rest
 from rclpy.duration import Duration
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from contact_ros.driver_profile import DriverConfig, driver_profile
+from contact_ros.driver_profile import PROFILES, DriverConfig, driver_profile
 
 pytestmark = pytest.mark.graph
 
@@ -42,7 +42,7 @@ NODES = {
         (
             "tamsi_sim",
             "driver:=fanuc",
-            "unknown driver 'fanuc' (valid: lbr_fri, kuka_drivers, ros2_control)",
+            f"unknown driver 'fanuc' (valid: {', '.join(PROFILES)})",
         ),
         ("contact_estimator", "particles.count:=1", "'particles.count' is 1"),
         ("contact_aware_controller", "force.limt:=3.0", "unknown parameter 'force.limt'"),
