@@ -355,13 +355,6 @@ class Observer:
 
 
 def _thickness(placed: PlacedShape) -> float:
-    """Smallest extent of a shape [m]; infinite for a half space."""
-    a, b, _ = placed.shape.size
-    match placed.shape.kind:
-        case ShapeKind.SPHERE | ShapeKind.CAPSULE:
-            return 2.0 * a
-        case ShapeKind.CYLINDER:
-            return 2.0 * min(a, b)
-        case ShapeKind.BOX | ShapeKind.MESH:
-            return 2.0 * min(placed.shape.size)
-    return np.inf
+    """Smallest extent of a shape [m], of a mesh that of its box; infinite for a half space."""
+    mesh = placed.shape.kind == ShapeKind.MESH
+    return 2.0 * (min(placed.shape.size) if mesh else placed.shape.inner_radius)
