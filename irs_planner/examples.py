@@ -209,6 +209,9 @@ def build_problem(config: ExampleConfig, dynamics: Dynamics | None = None) -> Ir
         ConfigError: If sizes do not fit, or not exactly one of scene and model is given.
     """
     dynamics = dynamics or build_dynamics(config)
+    start, goal = (_state(dynamics, x) for x in (config.initial_state, config.goal_state))
+    if isinstance(dynamics, SpatialQuasiDynamics) and len(goal) == len(start):
+        goal = dynamics.nearest_turns(goal, start)
     cost = _cost(config.cost)
     last = config.last_input or config.first_input
     progress = np.arange(1, config.horizon + 1)[:, np.newaxis] / config.horizon
@@ -217,8 +220,8 @@ def build_problem(config: ExampleConfig, dynamics: Dynamics | None = None) -> Ir
     bounds = config.bounds
     return IrsProblem(
         dynamics,
-        _state(dynamics, config.initial_state),
-        _reference(config, _state(dynamics, config.goal_state)),
+        start,
+        _reference(config, goal),
         first_guess,
         cost,
         Bounds(

@@ -21,6 +21,7 @@ from contact_core.base.planning import PlanStatus, StopCondition
 from contact_core.base.seeds import generator
 from contact_core.quadratic_program import QuadraticProgramStatus
 from irs_planner.dynamics import ContactDynamics, Jacobians
+from irs_planner.feasibility import find_obstacle
 from irs_planner.local_model import build_local_model, control_to_input, model_state
 from irs_planner.mpc import MpcSolver, TrackingProblem, make_mpc_solver
 from irs_planner.problem import IrsProblem, PlannerSettings
@@ -29,7 +30,6 @@ from irs_planner.result import (
     IterationReport,
     IterationTimes,
     Rollout,
-    check_start,
     diagnose,
     goal_reached,
     link_forces,
@@ -77,7 +77,8 @@ def plan(
     cost = problem.evaluate(states, problem.initial_inputs)
     nominal = Rollout(states, problem.initial_inputs, cost)
     progress = IterateHistory(problem, nominal)
-    status = check_start(problem)
+    obstacle = find_obstacle(problem)
+    status = obstacle.status if obstacle is not None else None
     if status is None and not np.isfinite(cost):
         status = PlanStatus.SOLVER_FAILED
     if status is not None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from contact_core.base.planning import PlanStatus
 from irs_planner.dynamics import ContactDynamics
+from irs_planner.feasibility import find_obstacle
 from irs_planner.problem import IrsProblem, PlannerSettings
 from irs_planner.quasi_dynamic import QuasiDynamics
 
@@ -162,19 +163,6 @@ def goal_reached(problem: IrsProblem, best: Rollout) -> bool:
     return bool(np.isfinite(problem.tolerance).any() and (error <= problem.tolerance).all())
 
 
-def check_start(problem: IrsProblem) -> PlanStatus | None:
-    """Return what makes planning pointless from the start, or None.
-
-    Args:
-        problem: The problem.
-    """
-    if isinstance(problem.dynamics, ContactDynamics):
-        depth = problem.dynamics.penetration(problem.initial_state)
-        if depth > problem.allowed_penetration:
-            return PlanStatus.INITIAL_PENETRATION
-    return None
-
-
 def diagnose(
     problem: IrsProblem,
     settings: PlannerSettings,
@@ -226,10 +214,10 @@ def remedy_of(result: IrsPlan, problem: IrsProblem) -> str:
     status = result.status
     if status is PlanStatus.SUCCEEDED:
         return ""
-    if status is PlanStatus.INITIAL_PENETRATION and isinstance(problem.dynamics, ContactDynamics):
-        depth = problem.dynamics.penetration(problem.initial_state)
-        allowed = problem.allowed_penetration
-        return f"bodies overlap by {depth:.4f} m (allowed {allowed:g} m): {status.remedy}"
+    if status in (PlanStatus.INITIAL_PENETRATION, PlanStatus.GOAL_UNREACHABLE):
+        obstacle = find_obstacle(problem)
+        if obstacle is not None:
+            return f"{obstacle.reason}: {obstacle.remedy}"
     missed = _missed(result, problem)
     if not missed:
         return status.remedy

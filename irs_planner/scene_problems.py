@@ -6,6 +6,7 @@ scene.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ from contact_core.base.errors import ConfigError, choices
 from irs_planner.examples import BoundsConfig, CostConfig, ExampleConfig, build_contact_model
 from irs_planner.problem import VarianceSchedule
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics, QuasiDynamics, SpatialQuasiDynamics
+from irs_planner.scenes.spatial_scene import POSE_AXES
 
 TIME_STEP = 0.1
 """Of the model [s]."""
@@ -26,6 +28,8 @@ KEPT = ("z", "roll", "pitch")
 """What an object in 3-D keeps all the way, unless its goal is another."""
 LENGTH_STEP, ANGLE_STEP = 0.02, 0.03
 """Of a joint, at most [m, rad]."""
+LEVEL = 0.05
+"""Smallest cosine of a pitch."""
 Goal = Mapping[str, float | None]
 SMALL = 0.01
 MAX_GOAL = 1e3
@@ -72,6 +76,9 @@ def scene_problem(
     if not any(value is not None for value in goal.values()):
         raise ConfigError(f"goal: nothing has one ({choices(objects)})")
     axes = KEPT if isinstance(dynamics, SpatialQuasiDynamics) else ()
+    if axes:
+        _check_level(begin, objects)
+        goal = {name: _nearest_turn(name, value, begin[name]) for name, value in goal.items()}
     asked = {**{name: begin[name] for name in objects if _axis(name) in axes}, **goal}
     wanted = {name: value for name, value in asked.items() if value is not None}
     tolerance = [usual_tolerance(name) if name in wanted else 0.0 for name in dynamics.state_names]
@@ -115,6 +122,24 @@ def _check_names(what: str, values: Goal, known: Iterable[str]) -> None:
             raise ConfigError(
                 f"{what}: {name} is {value:g} (valid: >= {-MAX_GOAL:g}, <= {MAX_GOAL:g})"
             )
+
+
+def _check_level(begin: Mapping[str, float], objects: Iterable[str]) -> None:
+    """Check that roll and yaw of all objects can be told apart."""
+    for name in objects:
+        if _axis(name) == "pitch" and abs(math.cos(begin[name])) < LEVEL:
+            raise ConfigError(
+                f"start: {name} is {begin[name]:.3g} rad, where roll and yaw are one (valid: more "
+                f"than {math.asin(LEVEL):.2g} rad away from +-pi/2): turn the frame in the "
+                "object's URDF"
+            )
+
+
+def _nearest_turn(name: str, value: float | None, begin: float) -> float | None:
+    """Return an angle as it is nearest to where it begins: full turns are none."""
+    if value is None or _axis(name) not in POSE_AXES[3:]:
+        return value
+    return begin + math.remainder(value - begin, 2.0 * math.pi)
 
 
 def _scene_start(dynamics: QuasiDynamics) -> dict[str, float]:

@@ -126,7 +126,7 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         self._joints: dict[str, float] = {}
         self._stamp = Time()
         self._status: ControllerStatus | None = None
-        self._joints_heard = self._status_heard = self._upright = -math.inf
+        self._joints_heard = self._status_heard = self._upright = self._sensible = -math.inf
 
     def hear_objects(self, message: TFMessage) -> None:
         """Remember where objects are seen.
@@ -260,6 +260,10 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         if self._is_late(self._upright, begun):
             beyond = ", ".join(mover.beyond)
             return PlanStatus.GOAL_UNREACHABLE, f"{beyond} left its bounds: put it upright again"
+        obstacle = mover.loop.obstacle
+        self._sensible = self._sensible if obstacle else time.monotonic()
+        if obstacle and self._is_late(self._sensible, begun):
+            return obstacle.status, f"{obstacle.reason}: {obstacle.remedy}"
         if silent := self._silent(mover, begun):
             return PlanStatus.NOT_SEEN, f"{silent}: {PlanStatus.NOT_SEEN.remedy}"
         if reason := self._unfollowed(begun):

@@ -34,7 +34,7 @@ class StepBatch(NamedTuple):
         time_step: h [s].
         hessian: (K, n, n) Q.
         inverse: (K, n, n) Q^-1.
-        load: (n_u) tau_u [N, Nm].
+        load: (K, n_u) tau_u [N, Nm].
         stiffness: (n_a) K [N/m, Nm/rad].
         rows: Contact inequalities of the K states.
     """
@@ -111,7 +111,11 @@ def fill_objective(
 @kernel
 def _model_at(batch: StepBatch, state: int) -> SpringModel:
     return SpringModel(
-        batch.time_step, batch.hessian[state], batch.inverse[state], batch.load, batch.stiffness
+        batch.time_step,
+        batch.hessian[state],
+        batch.inverse[state],
+        batch.load[state],
+        batch.stiffness,
     )
 
 

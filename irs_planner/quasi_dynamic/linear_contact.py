@@ -83,7 +83,7 @@ class LinearContact(Dynamics):
             model.time_step,
             hessian,
             inverse,
-            model.load,
+            np.repeat(model.load[np.newaxis], count, axis=0),
             model.stiffness,
             rows,
         )

@@ -35,12 +35,13 @@ class QuasiDynamics(ContactDynamics):
         joint_names: (n_a) names of the robot joints.
         contact_links: Robot links that are meant to touch; the others keep away.
         object_names: (O) names of the objects.
-        object_radii: (O) how far each reaches from its origin [m].
+        object_radii: (O) how far each reaches from its centre of mass [m].
         position_limits: (2, n_a) lower and upper joint positions [m, rad], infinite where the
             scene knows none.
         pair_names: (P) names of the two parts of every contact pair; "" for anything fixed.
+        part_names: (P) likewise, with the names that fixed things have.
         time_step: h [s].
-        load: (n_u) tau_u [N, Nm].
+        load: (n_u) forces at the centres of mass and torques on the objects [N, Nm].
         stiffness: (n_a) K [N/m, Nm/rad].
         friction: (P) mu of every contact pair.
     """
@@ -51,6 +52,7 @@ class QuasiDynamics(ContactDynamics):
     object_radii: np.ndarray
     position_limits: np.ndarray
     pair_names: tuple[tuple[str, str], ...]
+    part_names: tuple[tuple[str, str], ...]
 
     def __init__(
         self,
@@ -64,7 +66,8 @@ class QuasiDynamics(ContactDynamics):
 
         Args:
             time_step: h [s].
-            load: (n_u) tau_u on the objects, gravity for instance [N, Nm].
+            load: (n_u) forces at the centres of mass and torques on the objects, gravity for
+                instance [N, Nm].
             stiffness: (n_a) K [N/m, Nm/rad].
             friction: (P) mu of every contact pair.
             edges: (R, D - 1) edge directions of every friction cone.
@@ -104,6 +107,26 @@ class QuasiDynamics(ContactDynamics):
         Returns:
             (K, n_u, n_u) M_u, momentum per rate of every coordinate.
         """
+
+    def loads(self, coordinates: np.ndarray) -> np.ndarray:
+        """Return what acts on the coordinates of the objects at some coordinates.
+
+        Args:
+            coordinates: (K, n_q) q.
+
+        Returns:
+            (K, n_u) tau_u [N, Nm].
+        """
+        return np.repeat(self.load[np.newaxis], len(coordinates), axis=0)
+
+    def centers(self, state: np.ndarray) -> np.ndarray:
+        """Return where the centres of mass of the objects are, (O, D) [m].
+
+        Args:
+            state: (n) x.
+        """
+        size = len(self.load) // len(self.object_names)
+        return np.asarray(state[: len(self.load)].reshape(-1, size)[:, : (size + 1) // 2])
 
     @abstractmethod
     def outputs(self, coordinates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -210,7 +233,7 @@ class QuasiDynamics(ContactDynamics):
         """
         batch = self._prepare(self._coordinates(state[np.newaxis]))
         return SpringModel(
-            self.time_step, batch.hessian[0], batch.inverse[0], self.load, self.stiffness
+            self.time_step, batch.hessian[0], batch.inverse[0], batch.load[0], self.stiffness
         )
 
     def contact_rows(self, state: np.ndarray) -> ContactRows:
@@ -254,7 +277,8 @@ class QuasiDynamics(ContactDynamics):
         batch_kernels.fill_objective(
             self.inertia(distinct), self.stiffness, self.time_step, hessian, inverse
         )
-        return StepBatch(index, self.time_step, hessian, inverse, self.load, self.stiffness, rows)
+        loads = self.loads(distinct)
+        return StepBatch(index, self.time_step, hessian, inverse, loads, self.stiffness, rows)
 
     def _allocate(self, count: int) -> tuple[np.ndarray, Jacobians]:
         n, m = self.coordinates, self.input_size

@@ -12,17 +12,20 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 
-from contact_core.base.kernel import kernel
+from contact_core.base.kernel import inner_kernel, kernel
+from contact_core.multibody.rigid_body.joints import PRISMATIC, joint_type
+from contact_core.robot.scene import ROBOT
 from irs_planner.quasi_dynamic.contact_step import PLANAR_EDGES, ContactFrames, spatial_edges
 from irs_planner.quasi_dynamic.quasi_dynamics import QUASI_STATIC_INERTIA, QuasiDynamics
 from irs_planner.scenes import spatial_arrays
 from irs_planner.scenes.planar_arrays import build_scene_arrays, object_radii, part_names
 from irs_planner.scenes.planar_contacts import find_contacts_batch
 from irs_planner.scenes.planar_scene import PlanarScene
-from irs_planner.scenes.spatial_arrays import build_spatial_arrays, robot_links
+from irs_planner.scenes.spatial_arrays import body_shapes, build_spatial_arrays, robot_links
 from irs_planner.scenes.spatial_contacts import find_spatial_contacts, find_tool, place_rotation
 from irs_planner.scenes.spatial_scene import SpatialScene, object_inertias
 
+FIXED = "what is fixed"
 CONE_EDGES = 4
 """Edges of the polyhedral friction cone in 3-D."""
 
@@ -56,6 +59,7 @@ class PlanarQuasiDynamics(QuasiDynamics):
         parts = part_names(scene)
         names = [parts[body] for body in self.arrays.shape_body]
         self.pair_names = tuple((names[a], names[b]) for a, b in self.arrays.pair)
+        self.part_names = tuple((a or FIXED, b or FIXED) for a, b in self.pair_names)
         inertia = np.array([[o.mass, o.mass, o.inertia] for o in scene.objects]).reshape(-1)
         self._inertia = np.diag(inertia * (QUASI_STATIC_INERTIA if quasi_static else 1.0))
         super().__init__(
@@ -96,8 +100,8 @@ class PlanarQuasiDynamics(QuasiDynamics):
 class SpatialQuasiDynamics(QuasiDynamics):
     """Free objects and the joints of a robot, its impedance controller the springs.
 
-    An object has the coordinates x, y, z [m] of its centre of mass and roll, pitch, yaw
-    [rad]; at a pitch of +-90 degrees a step has no solution. The outputs are position [m]
+    An object has the coordinates x, y, z [m] and roll, pitch, yaw [rad] of its own frame, that of
+    its URDF; at a pitch of +-90 degrees a step has no solution. The outputs are position [m]
     and approach axis of the tool, the z axis of its frame.
     """
 
@@ -116,7 +120,9 @@ class SpatialQuasiDynamics(QuasiDynamics):
             ModelError: If two shapes cannot be planned with, or the time step is not positive.
         """
         self.scene = scene
-        self.arrays, self.pair_names = build_spatial_arrays(scene)
+        self.arrays, pairs = build_spatial_arrays(scene)
+        self.pair_names = tuple((a.name, b.name) for a, b in pairs)
+        self.part_names = tuple((a.name or a.instance, b.name or b.instance) for a, b in pairs)
         self.state_names, self.contact_links = scene.state_names, scene.contact_links
         self.link_names = robot_links(scene)
         self.joint_names = scene.joint_names
@@ -131,7 +137,9 @@ class SpatialQuasiDynamics(QuasiDynamics):
         scale = QUASI_STATIC_INERTIA if quasi_static else 1.0
         self._levers = np.array([inertia.lever for inertia in inertias]).reshape(-1, 3)
         self._mass = scale * np.array([inertia.mass for inertia in inertias])
-        self._inertia = scale * np.array([i.inertia for i in inertias]).reshape(-1, 3, 3)
+        # About the origins of the objects' frames.
+        about = np.array([i.matrix()[3:, 3:] for i in inertias]).reshape(-1, 3, 3)
+        self._inertia = scale * about
         config = scene.scene.config
         weight = [[*(i.mass * np.array(config.gravity)), 0.0, 0.0, 0.0] for i in inertias]
         super().__init__(
@@ -156,10 +164,25 @@ class SpatialQuasiDynamics(QuasiDynamics):
         return frames
 
     def inertia(self, coordinates: np.ndarray) -> np.ndarray:
-        """Return blkdiag(m I, E^T R I R^T E) of every object, omega = E d(roll, pitch, yaw)."""
+        """Return [[m I, -m [c] E], [., E^T R I R^T E]] of every object.
+
+        omega = E d(roll, pitch, yaw), c = R l where the centre of mass is, I about the origin.
+        """
         result = np.zeros((len(coordinates), len(self.load), len(self.load)))
-        _fill_inertia(self._mass, self._inertia, coordinates, result)
+        _fill_inertia(self._mass, self._inertia, self._levers, coordinates, result)
         return result
+
+    def loads(self, coordinates: np.ndarray) -> np.ndarray:
+        """Return the weights and their torques about the origins; :meth:`QuasiDynamics.loads`."""
+        result = super().loads(coordinates)
+        _add_torques(self._levers, coordinates, result)
+        return result
+
+    def centers(self, state: np.ndarray) -> np.ndarray:
+        """Return the centres of mass, see :meth:`QuasiDynamics.centers`."""
+        poses = self.object_poses(state).values()
+        centers = [pose.act(lever) for pose, lever in zip(poses, self._levers, strict=True)]
+        return np.array(centers).reshape(-1, 3)
 
     def outputs(self, coordinates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return position and approach axis of the tool, see :meth:`QuasiDynamics.outputs`."""
@@ -172,9 +195,35 @@ class SpatialQuasiDynamics(QuasiDynamics):
         """Return the poses of the URDFs' frames, see :meth:`QuasiDynamics.object_poses`."""
         poses = {}
         for i, name in enumerate(self.scene.object_names):
-            center = pin.SE3(pin.rpy.rpyToMatrix(state[6 * i + 3 : 6 * i + 6]), state[6 * i :][:3])
-            poses[name] = center * pin.SE3(np.eye(3), -self._levers[i])
+            rotation = pin.rpy.rpyToMatrix(state[6 * i + 3 : 6 * i + 6])
+            poses[name] = pin.SE3(rotation, np.array(state[6 * i : 6 * i + 3]))
         return poses
+
+    def nearest_turns(self, state: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """Return a state with its objects' angles as near to those of another as full turns allow.
+
+        Args:
+            state: (n) x.
+            other: (n) x.
+        """
+        angles = [i for i in self.object_states if i % 6 >= 3]
+        result, turn = state.copy(), 2.0 * np.pi
+        result[angles] -= turn * np.round((state - other)[angles] / turn)
+        return result
+
+    def reaches(self) -> list[tuple[np.ndarray, float]]:
+        """Return balls (center (3), radius) [m] that hold all that a link of contact can touch."""
+        model = self.scene.model
+        balls: dict[tuple[float, ...], tuple[np.ndarray, float]] = {}
+        for part in body_shapes(self.scene):
+            joint = part.body - len(self.object_names)
+            if part.instance != ROBOT or not part.touches or joint <= 0:
+                continue
+            reach = float(np.linalg.norm(part.placement.translation)) + part.shape.bounding_radius
+            center, radius = _ball_around(model, joint, reach)
+            known = balls.get(tuple(center), (center, 0.0))
+            balls[tuple(center)] = (center, max(radius, known[1]))
+        return list(balls.values())
 
     def state_of(self, poses: dict[str, pin.SE3], joints: np.ndarray) -> np.ndarray:
         """Return the state of a scene, the inverse of :meth:`object_poses`.
@@ -187,23 +236,55 @@ class SpatialQuasiDynamics(QuasiDynamics):
             (n) x.
         """
         state = []
-        for lever, name in zip(self._levers, self.scene.object_names, strict=True):
-            pose = poses[name]
-            state += [*pose.act(lever), *pin.rpy.matrixToRpy(pose.rotation)]
+        for name in self.scene.object_names:
+            state += [*poses[name].translation, *pin.rpy.matrixToRpy(poses[name].rotation)]
         return np.asarray(self.complete(np.array([[*state, *joints]]))[0])
+
+
+def _ball_around(model: pin.Model, joint: int, reach: float) -> tuple[np.ndarray, float]:
+    """Return a ball (center (3), radius) that holds all within a distance of a joint's origin."""
+    low, high = model.lowerPositionLimit, model.upperPositionLimit
+    while True:
+        kind, _ = joint_type(model.names[joint], model.joints[joint])
+        if kind == PRISMATIC:
+            first = model.idx_qs[joint]
+            reach += max(abs(low[first]), abs(high[first]))
+        place = model.jointPlacements[joint]
+        parent = model.parents[joint]
+        if parent == 0:
+            return place.translation, reach
+        above, line = joint_type(model.names[parent], model.joints[parent])
+        offset = place.translation
+        if model.parents[parent] == 0 and above != PRISMATIC:
+            # The first joint turns what lies on its axis about itself.
+            along = float(np.dot(line, offset)) * np.array(line)
+            base = model.jointPlacements[parent]
+            return base.act(along), reach + float(np.linalg.norm(offset - along))
+        reach += float(np.linalg.norm(offset))
+        joint = parent
 
 
 @kernel
 def _fill_inertia(
-    mass: np.ndarray, inertia: np.ndarray, states: np.ndarray, result: np.ndarray
+    mass: np.ndarray,
+    inertia: np.ndarray,
+    lever: np.ndarray,
+    states: np.ndarray,
+    result: np.ndarray,
 ) -> None:
     rotation, axis, local = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
+    center, side = np.empty(3), np.empty(3)
     for s in range(states.shape[0]):
         for i in range(mass.shape[0]):
             first = 6 * i
             place_rotation(states[s, first + 3 : first + 6], rotation, axis)
+            _turn(rotation, lever[i], center)
             for k in range(3):
                 result[s, first + k, first + k] = mass[i]
+                _cross(axis[k], center, side)
+                for c in range(3):
+                    result[s, first + c, first + 3 + k] = mass[i] * side[c]
+                    result[s, first + 3 + k, first + c] = mass[i] * side[c]
                 for a in range(3):  # angular velocity per rate k, body frame
                     local[k, a] = 0.0
                     for c in range(3):
@@ -214,3 +295,34 @@ def _fill_inertia(
                         for b in range(3):
                             part = local[k, a] * inertia[i, a, b] * local[j, b]
                             result[s, first + 3 + k, first + 3 + j] += part
+
+
+@kernel
+def _add_torques(lever: np.ndarray, states: np.ndarray, loads: np.ndarray) -> None:
+    """Add the torques (K, 6 O) of forces that act at centres of mass, about the origins."""
+    rotation, axis = np.empty((3, 3)), np.empty((3, 3))
+    center, torque = np.empty(3), np.empty(3)
+    for s in range(states.shape[0]):
+        for i in range(lever.shape[0]):
+            first = 6 * i
+            place_rotation(states[s, first + 3 : first + 6], rotation, axis)
+            _turn(rotation, lever[i], center)
+            _cross(center, loads[s, first : first + 3], torque)
+            for k in range(3):
+                for c in range(3):
+                    loads[s, first + 3 + k] += axis[k, c] * torque[c]
+
+
+@inner_kernel
+def _turn(rotation: np.ndarray, local: np.ndarray, world: np.ndarray) -> None:
+    for k in range(3):
+        world[k] = 0.0
+        for c in range(3):
+            world[k] += rotation[k, c] * local[c]
+
+
+@inner_kernel
+def _cross(a: np.ndarray, b: np.ndarray, product: np.ndarray) -> None:
+    for k in range(3):
+        i, j = (k + 1) % 3, (k + 2) % 3
+        product[k] = a[i] * b[j] - a[j] * b[i]

@@ -107,7 +107,7 @@ class BodyShape:
 
 def build_spatial_arrays(
     scene: SpatialScene,
-) -> tuple[SpatialArrays, tuple[tuple[str, str], ...]]:
+) -> tuple[SpatialArrays, list[tuple[BodyShape, BodyShape]]]:
     """Number the bodies of a scene and list what can touch.
 
     Two shapes touch where they are nearest to each other. So that things stand, and faces lie flat
@@ -119,7 +119,7 @@ def build_spatial_arrays(
         scene: The scene.
 
     Returns:
-        Its arrays, and the names of the two parts of every pair; "" for anything fixed.
+        Its arrays, and the two parts of every pair.
 
     Raises:
         ModelError: If a description is invalid.
@@ -173,22 +173,21 @@ def build_spatial_arrays(
         np.array(shape_pairs, dtype=np.int64).reshape(-1, 2),
         np.array([combine(*pair).friction for pair in surfaces]),
     )
-    return arrays, tuple((a.name, b.name) for a, b in pairs)
+    return arrays, pairs
 
 
 def body_shapes(scene: SpatialScene) -> list[BodyShape]:
-    """Return the shapes of objects, in body frames at the centre of mass, and of the robot.
+    """Return the shapes of objects, in their own frames, and of the robot.
 
     Args:
         scene: The scene.
     """
     source, numbers = scene.scene, {name: 1 + i for i, name in enumerate(scene.object_names)}
-    levers = dict(zip(scene.object_names, (i.lever for i in object_inertias(scene)), strict=True))
     parts = []
     for name, item in source.objects.items():
         frame = source.object_placement(name)
         if item.free:
-            frame = pin.SE3(np.eye(3), -levers[name])
+            frame = pin.SE3.Identity()
         for placed in collision_shapes(read_urdf(item.urdf), meshes=True):
             pose, body = frame * placed.placement, numbers.get(name, WORLD)
             parts.append(BodyShape(name, placed.body, body, placed.shape, pose, touches=True))
@@ -263,8 +262,10 @@ def robot_links(scene: SpatialScene) -> tuple[str, ...]:
 def object_radii(scene: SpatialScene) -> np.ndarray:
     """Return how far every free object reaches from its centre of mass, (O) [m]."""
     radii = dict.fromkeys(scene.object_names, 0.0)
+    levers = dict(zip(scene.object_names, (i.lever for i in object_inertias(scene)), strict=True))
     for part in body_shapes(scene):
         if part.instance in radii:
-            reach = np.linalg.norm(part.placement.translation) + part.shape.bounding_radius
+            offset = part.placement.translation - levers[part.instance]
+            reach = np.linalg.norm(offset) + part.shape.bounding_radius
             radii[part.instance] = max(radii[part.instance], float(reach))
     return np.array(list(radii.values()))

@@ -153,7 +153,7 @@ def place_spatial_bodies(
         scene: The scene.
         state: (n) q.
         rotation: (1 + O + L, 3, 3) output: bodies in the world.
-        position: (1 + O + L, 3) output: centres of mass of objects, joint origins of links [m].
+        position: (1 + O + L, 3) output: origins of objects and of joints [m].
         axis: (6 O + L, 3) output: what the rate of an object's angle adds to the angular velocity,
             then the axes of the joints, world.
     """

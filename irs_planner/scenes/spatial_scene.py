@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import pinocchio as pin
 
 from contact_core.base.config import config_file, load, parameter, read_mapping
-from contact_core.base.errors import ConfigError, choices
+from contact_core.base.errors import ConfigError, ModelError, choices
 from contact_core.base.files import share
 from contact_core.robot.description import read_urdf
 from contact_core.robot.scene import Scene
@@ -35,8 +36,8 @@ class SpatialSceneConfig:
 class SpatialScene:
     """A scene in 3-D: the robot's joints and the free objects move, everything else is fixed.
 
-    The configuration is q = [q_u; q_a]: position x, y, z [m] of the centre of mass and roll,
-    pitch, yaw [rad] of every free object, then the joints of the arm, or of several arms that make
+    The configuration is q = [q_u; q_a]: position x, y, z [m] and roll, pitch, yaw [rad] of the own
+    frame of every free object, then the joints of the arm, or of several arms that make
     one robot, then the opening of the gripper where it is planned. Outputs are position [m] and z
     axis of the tool.
 
@@ -133,9 +134,29 @@ def load_spatial_scene(name: str) -> SpatialScene:
 
 
 def object_inertias(scene: SpatialScene) -> list[pin.Inertia]:
-    """Return the spatial inertia of every free object, in the frame of its URDF."""
+    """Return the spatial inertia of every free object, in the frame of its URDF.
+
+    Args:
+        scene: The scene.
+
+    Raises:
+        ModelError: If an object has joints, or one that is free no inertia.
+    """
     inertias = []
-    for name in scene.object_names:
-        urdf = read_urdf(scene.scene.objects[name].urdf)
-        inertias.append(pin.buildModelFromXML(urdf, pin.JointModelFreeFlyer()).inertias[1])
+    for name, item in scene.scene.objects.items():
+        model = pin.buildModelFromXML(read_urdf(item.urdf), pin.JointModelFreeFlyer())
+        if joints := list(model.names)[2:]:
+            raise ModelError(
+                f"object '{name}' moves in itself, and plans are of rigid things (joint "
+                f"'{joints[0]}' in its URDF): make its joints fixed where it is to stay as it is"
+            )
+        if not item.free:
+            continue
+        inertia = model.inertias[1]
+        if not (inertia.mass > 0.0 and np.linalg.eigvalsh(inertia.inertia).min() > 0.0):
+            raise ModelError(
+                f"object '{name}' is free and has no inertia (mass {inertia.mass:g} kg): give its "
+                "URDF an <inertial> with a positive mass and moments"
+            )
+        inertias.append(inertia)
     return inertias

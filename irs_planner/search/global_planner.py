@@ -19,6 +19,7 @@ import numpy as np
 
 from contact_core.base.planning import PlanStatus, StopCondition
 from contact_core.base.seeds import generator
+from irs_planner.feasibility import find_obstacle
 from irs_planner.irs_lqr import plan
 from irs_planner.linear_algebra import factor_cholesky
 from irs_planner.problem import IrsProblem, PlannerSettings
@@ -26,7 +27,6 @@ from irs_planner.result import (
     IrsPlan,
     Rollout,
     Segment,
-    check_start,
     goal_reached,
     link_forces,
     remedy_of,
@@ -115,7 +115,8 @@ def search_globally(
     """
     stop = stop or StopCondition()
     search = _Search(problem, settings, stop, callback)
-    status = check_start(problem) or (yield from search.grow())
+    obstacle = find_obstacle(problem)
+    status = obstacle.status if obstacle is not None else (yield from search.grow())
     yield from search.shorten()
     edges = search.tree.path(search.best)
     if search.reached and settings.refinements:
@@ -205,12 +206,14 @@ class _Search:
         yield
 
     def _rests(self, edge: Edge) -> Parts[bool]:
-        """Return whether objects stay where an edge ends while the robot rests.
+        """Return whether objects get where an edge ends, and stay there while the robot rests.
 
         What was tossed is nearer to a target for a moment, and what is clamped without a hold is
         in the air by all of the friction that the model has: what stood has to be held there.
         """
         model, state = self.model, edge.end
+        if model.passes_through(edge.push.states):
+            return False
         if self._stood and not edge.held and not model.is_supported(state):
             return False
         motion = yield from follow(
@@ -355,7 +358,8 @@ def _refine(
             better = yield from _refine_push(model, settings, begin, edge.push.inputs, end, stop)
             if stop.reason is not None:
                 return edges
-            if model.forbidden(better.states, begin).any():
+            states = better.states
+            if model.forbidden(states, begin).any() or model.passes_through(states):
                 better = yield from follow(model, begin, edge.push.inputs)
         state = better.states[-1]
         refined.append(replace(edge, release=release, transit=transit, push=better))

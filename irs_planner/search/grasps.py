@@ -110,7 +110,7 @@ def _draw_contacts(
     links = np.array([a if a in dynamics.link_names else b for a, b in dynamics.pair_names])
     alone = (links[chosen[:, 0]] == links[chosen[:, 1]]) | (generator.random(count) < 0.5)
     item = model.pair_object[chosen]
-    center = state[model.size * item[..., np.newaxis] + np.arange(dimensions)]
+    center = dynamics.centers(state)[item]
     direction = generator.standard_normal((count, 2, dimensions))
     direction /= np.linalg.norm(direction, axis=2, keepdims=True)
     distance = dynamics.object_radii[item] * generator.uniform(0.3, 1.5, size=(count, 2))
@@ -153,7 +153,7 @@ def _draw_opposite(
     direction *= generator.uniform(*AROUND) / float(np.linalg.norm(direction))
     up = -generator.uniform(0.0, HIGHER) * dynamics.load[body] / weight
     offset = np.array([up + direction, up - direction])
-    return chosen, state[body] + dynamics.object_radii[item] * offset
+    return chosen, dynamics.centers(state)[item] + dynamics.object_radii[item] * offset
 
 
 def _approach(

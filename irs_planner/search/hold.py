@@ -129,7 +129,7 @@ def _carry(model: SearchModel, state: np.ndarray, pairs: np.ndarray) -> np.ndarr
     size = model.size
     columns = slice(size * item, size * (item + 1))
     scale = np.where(np.arange(size) < (size + 1) // 2, 1.0, dynamics.object_radii[item])
-    load = dynamics.load[columns] / scale
+    load = dynamics.loads(state[np.newaxis, : dynamics.coordinates])[0, columns] / scale
     if len(pairs) == 1 or not load.any():  # no one balances on a ball
         return None
     edges = _edges(model, state, pairs)[..., columns] / scale

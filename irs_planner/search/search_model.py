@@ -22,6 +22,8 @@ EFFORT = 1e-2
 BESIDE = 0.1
 STATES_A_PART = 4
 """How many states are linearised and stepped in a part of the work."""
+OVERLAP = 0.2
+"""Things overlap each other and what is fixed by no more than this share of the clearance."""
 ROOM = 0.5
 """Robots keep this share of the clearance wherever they do not touch on purpose."""
 
@@ -61,6 +63,7 @@ class SearchModel:
         size: Coordinates of an object, its position first.
         robot_pairs: (P) whether a robot is part of the pair.
         strike_pairs: Indices of the pairs of a link that keeps away, and what it keeps away from.
+        solid_pairs: Indices of the pairs without a robot.
         grasp_pairs: Indices of the pairs of a link that may touch and an object.
         robot_first: (P) whether the first part is a robot's.
         pair_object: (P) number of the object of a pair, -1 for none.
@@ -114,6 +117,7 @@ class SearchModel:
         touching = np.isin(first, dynamics.contact_links) | np.isin(second, dynamics.contact_links)
         away = ~touching if settings.lean else ~touching | (self.pair_object < 0)
         self.strike_pairs = np.flatnonzero(self.robot_pairs & away)
+        self.solid_pairs = np.flatnonzero(~self.robot_pairs)
         self.grasp_pairs = np.flatnonzero(touching & (self.pair_object >= 0))
         if not self.grasp_pairs.size:
             raise ConfigError("global planning needs a link that can touch an object")
@@ -166,7 +170,10 @@ class SearchModel:
         return np.asarray(np.max(beyond, axis=-1, initial=0.0))
 
     def forbidden(self, states: np.ndarray, start: np.ndarray) -> np.ndarray:
-        """Return (K) whether states are beyond their bounds, or a link touches that keeps away.
+        """Return (K) whether states are beyond their bounds, or bodies are where they may not be.
+
+        A link may not touch that keeps away, and an object may not be inside of another one or of
+        what is fixed.
 
         Args:
             states: (K, n) x.
@@ -174,14 +181,40 @@ class SearchModel:
                 nearer to something than a link should be.
         """
         beyond = self.excess(states) > self.excess(start)
-        if not self.strike_pairs.size:
-            return np.asarray(beyond)
-        gap = self.dynamics.find_contacts(states).gap[:, self.strike_pairs]
-        near = gap < ROOM * self.settings.clearance
+        pairs = np.concatenate((self.strike_pairs, self.solid_pairs))
+        room = np.repeat([ROOM, -OVERLAP], [len(self.strike_pairs), len(self.solid_pairs)])
+        gap = self.dynamics.find_contacts(states).gap[:, pairs]
+        near = gap < room * self.settings.clearance
         if near.any():
             begin = np.broadcast_to(start, states.shape)
-            near &= gap < self.dynamics.find_contacts(begin).gap[:, self.strike_pairs]
+            near &= gap < self.dynamics.find_contacts(begin).gap[:, pairs]
         return np.asarray(beyond | near.any(axis=1))
+
+    def passes_through(self, states: np.ndarray) -> bool:
+        """Return whether an object gets into another one, or what is fixed, between two states.
+
+        Args:
+            states: (T + 1, n) x of a motion, all of them allowed.
+        """
+        slack = OVERLAP * self.settings.clearance
+        placed = states[:, : len(self.dynamics.load)].reshape(len(states), -1, self.size)
+        change = np.abs(np.diff(placed, axis=0))
+        split = (self.size + 1) // 2
+        radii = self.dynamics.object_radii
+        way = change[..., :split].sum(axis=2) + radii * change[..., split:].sum(axis=2)
+        parts = np.ceil(way.max(axis=1, initial=0.0) / (2.0 * slack)).astype(int)
+        between = [
+            a + (b - a) * share
+            for a, b, count in zip(states[:-1], states[1:], parts, strict=True)
+            for share in np.arange(1, count) / count
+        ]
+        if not between or not self.solid_pairs.size:
+            return False
+        gap = self.dynamics.find_contacts(np.array(between)).gap[:, self.solid_pairs]
+        if (gap >= -slack).all():
+            return False
+        begin = self.dynamics.find_contacts(states[:1]).gap[:, self.solid_pairs]
+        return bool((gap < np.minimum(begin, -slack)).any())
 
     def reached(self, state: np.ndarray) -> bool:
         """Return whether a state is within all tolerances of the goal."""

@@ -5,6 +5,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import quadprog
+from own_scenes import HEIGHT, TOP, write_scene
 
 from contact_core.base.errors import ConfigError
 from contact_core.multibody.collision.shapes import shape_to_coal
@@ -339,3 +340,47 @@ def test_upside_down_pitch_has_no_solution_but_no_exception(model):
 def test_unknown_scenes_and_links_list_the_valid_ones():
     with pytest.raises(ConfigError, match=r"unknown scene 'pull'.*iiwa_push"):
         load_spatial_scene("pull")
+
+
+def test_where_the_origin_of_a_thing_is_does_not_matter(tmp_path):
+    """A push from the side, above the centre: the same motion, seen from another point of it."""
+    lever = np.array([0.03, -0.02, 0.05])
+    models = []
+    for name, shift in (("center", np.zeros(3)), ("aside", lever)):
+        folder = tmp_path / name
+        folder.mkdir()
+        path = write_scene(folder, "carton")
+        thing = folder / "thing.urdf"
+        origin = '<origin xyz="{} {} {}"/>'.format(*shift)
+        text = thing.read_text().replace("<inertial>", f"<inertial>{origin}")
+        for kind in ("visual", "collision"):
+            text = text.replace(f"<{kind}>", f"<{kind}>{origin}")
+        thing.write_text(text)
+        models.append(SpatialQuasiDynamics(load_spatial_scene(str(path))))
+    center, aside = models
+    rng = np.random.default_rng(0)
+    turned = 0
+    for _ in range(60):
+        turn = np.array([*rng.normal(scale=0.02, size=2), rng.uniform(-3.0, 3.0)])
+        place = np.array([0.56, -0.09, TOP + HEIGHT / 2.0]) + rng.normal(scale=0.003, size=3)
+        joints = np.array([-0.43, 0.65, 0.0, -1.354, 0.0, 1.137, 0.0]) + 0.1 * rng.normal(size=7)
+        pose = pin.SE3(pin.rpy.rpyToMatrix(turn), place)
+        origin = pose * pin.SE3(np.eye(3), -lever)
+        states = [
+            model.state_of({"thing": at}, joints) for model, at in ((center, pose), (aside, origin))
+        ]
+        np.testing.assert_allclose(aside.centers(states[1])[0], place, atol=1e-12)
+        gaps = [m.find_contacts(s[np.newaxis]).gap for m, s in zip(models, states, strict=True)]
+        np.testing.assert_allclose(*gaps, atol=1e-9)
+        command = joints + rng.normal(scale=0.1, size=7)
+        ahead = [m.step(s, command) for m, s in zip(models, states, strict=True)]
+        if not np.isfinite(ahead[0]).all():
+            continue
+        moved = [after - before for after, before in zip(ahead, states, strict=True)]
+        np.testing.assert_allclose(moved[1][3:13], moved[0][3:13], atol=1e-7)
+        rates = pin.rpy.computeRpyJacobian(states[0][3:6], pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
+        turn = np.cross(rates @ moved[0][3:6], origin.translation - place)
+        expected = moved[0][:3] + turn
+        np.testing.assert_allclose(moved[1][:3], expected, atol=1e-7)
+        turned += np.abs(moved[0][3:6]).max() > 1e-3
+    assert turned > 10

@@ -195,18 +195,31 @@ def test_it_ends_when_it_is_told_to(tmp_path, stop, status) -> None:
 
 
 def test_a_thing_that_never_rests_is_told_of(tmp_path) -> None:
-    """Whoever moves it moves it away from every search."""
+    """Whoever moves it moves it away from every search, to and fro."""
     world = World(tmp_path, x=0.6)
 
     def carry(feedback: Any) -> None:
         world.state = world.state.copy()
-        world.state[1] += 0.02
+        world.state[1] = -world.state[1] + 0.01
 
     world.follow = carry
     result = world.run(StopCondition(time_budget=3.0))
     assert world.mover.loop.disturbed > 5
     assert result.status_name == PlanStatus.TIME_BUDGET_REACHED.name
     assert result.remedy == "objects keep moving by themselves: let them come to rest"
+
+
+def test_a_thing_that_is_put_out_of_reach_is_told_of(tmp_path) -> None:
+    world = World(tmp_path, MoverNodeConfig(patience=0.3), x=0.6)
+
+    def carry(feedback: Any) -> None:
+        world.state = world.state.copy()
+        world.state[0] = 3.0
+
+    world.follow = carry
+    result = world.run(StopCondition(time_budget=10.0))
+    assert result.status_name == PlanStatus.GOAL_UNREACHABLE.name
+    assert "nothing carries 'thing' at the start: it falls: place it" in result.remedy
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,166 @@
+"""What makes planning pointless, told by name and distance before any search.
+
+Overlaps at the start, a thing that nothing carries, goals inside of what never moves, and goals out
+of reach. All of it is cautious: what may be possible is left to the search.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from contact_core.base.planning import PlanStatus
+from irs_planner.dynamics import ContactDynamics
+from irs_planner.problem import IrsProblem
+from irs_planner.quasi_dynamic import QuasiDynamics, SpatialQuasiDynamics
+
+HELD = 0.005
+"""What a robot is so near to may be held by it [m]."""
+FALL = 20
+"""Steps in which what nothing carries falls by more than its own size."""
+TURNS = 16
+"""Angles that are tried of an orientation that does not matter."""
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """Why nothing can be planned.
+
+    Attributes:
+        status: INITIAL_PENETRATION or GOAL_UNREACHABLE.
+        reason: For a person, with names and distances.
+        remedy: What the caller can do about it.
+    """
+
+    status: PlanStatus
+    reason: str
+    remedy: str
+
+
+def find_obstacle(problem: IrsProblem) -> Obstacle | None:
+    """Return what makes planning pointless, or None.
+
+    Args:
+        problem: The problem.
+    """
+    dynamics = problem.dynamics
+    if not isinstance(dynamics, ContactDynamics):
+        return None
+    start, allowed = problem.initial_state, problem.allowed_penetration
+    depth = dynamics.penetration(start)
+    if depth > allowed:
+        who = _deepest(dynamics, start) if isinstance(dynamics, QuasiDynamics) else "bodies"
+        return Obstacle(
+            PlanStatus.INITIAL_PENETRATION,
+            f"{who} overlap by {depth:.4f} m at the start (allowed {allowed:g} m)",
+            PlanStatus.INITIAL_PENETRATION.remedy,
+        )
+    if isinstance(dynamics, QuasiDynamics) and np.isfinite(problem.tolerance).any():
+        for find, remedy in CHECKS:
+            reason = find(problem, dynamics)
+            if reason:
+                return Obstacle(PlanStatus.GOAL_UNREACHABLE, reason, remedy)
+    return None
+
+
+def _deepest(dynamics: QuasiDynamics, state: np.ndarray) -> str:
+    """Name the two bodies that overlap most."""
+    pair = int(np.argmin(dynamics.find_contacts(state[np.newaxis]).gap[0]))
+    return " and ".join(f"'{name}'" for name in dynamics.part_names[pair])
+
+
+def _falling(problem: IrsProblem, dynamics: QuasiDynamics) -> str:
+    """Say what nothing carries at the start, empty if all is carried or lands on something."""
+    state, commanded = problem.initial_state, list(dynamics.commanded_states)
+    begin = dynamics.centers(state)
+    gap = dynamics.find_contacts(state[np.newaxis]).gap[0]
+    held = {
+        name
+        for near, names in zip(gap < HELD, dynamics.pair_names, strict=True)
+        for name in names
+        if near and set(names) & set(dynamics.link_names)
+    }
+    for _ in range(FALL if dynamics.load.any() else 0):
+        state = dynamics.step(state, problem.initial_state[commanded])
+        if not np.isfinite(state).all():
+            return ""
+    down = dynamics.load.reshape(len(begin), -1)[:, : begin.shape[1]]
+    way = np.sum((dynamics.centers(state) - begin) * down, axis=1)
+    for name, fallen, load, radius in zip(
+        dynamics.object_names, way, down, dynamics.object_radii, strict=True
+    ):
+        weight = float(np.linalg.norm(load))
+        if weight and name not in held and fallen / weight > max(1.0, 2.0 * radius):
+            return f"nothing carries '{name}' at the start: it falls"
+    return ""
+
+
+def _blocked(problem: IrsProblem, dynamics: QuasiDynamics) -> str:
+    """Say which object is inside of something at its goal, however it is turned there."""
+    size = len(dynamics.load) // len(dynamics.object_names)
+    first, second = np.array(dynamics.pair_names).reshape(-1, 2).T
+    positions = np.arange(size) < (size + 1) // 2
+    angles = 2.0 * math.pi * np.arange(TURNS) / TURNS
+    placed = [""]  # what is known to be in the way then
+    for number, name in enumerate(dynamics.object_names):
+        columns = np.arange(number * size, (number + 1) * size)
+        wanted = np.isfinite(problem.tolerance[columns])
+        pairs = (first == name) & np.isin(second, placed)
+        pairs |= (second == name) & np.isin(first, placed)
+        if wanted.all():
+            placed.append(name)
+        if not wanted[positions].all() or not pairs.any():
+            continue
+        free = columns[~wanted]
+        turns = np.array(list(itertools.product(angles, repeat=len(free))))
+        states = np.repeat(problem.goal[np.newaxis], len(turns), axis=0)
+        states[:, free] = turns.reshape(len(turns), len(free))
+        gap = dynamics.find_contacts(states).gap[:, pairs]
+        deepest = gap.min(axis=1)
+        best = int(np.argmax(deepest))
+        # What is nearer to its goal than the tolerance counts as there.
+        room = float(problem.tolerance[columns][wanted & positions].max())
+        if -deepest[best] > room:
+            pair = int(np.flatnonzero(pairs)[np.argmin(gap[best])])
+            other = next(part for part in dynamics.part_names[pair] if part != name)
+            return f"at its goal '{name}' overlaps '{other}' by {-deepest[best]:.3f} m"
+    return ""
+
+
+def _out_of_reach(problem: IrsProblem, dynamics: QuasiDynamics) -> str:
+    """Say which object no arm reaches, at its start or its goal."""
+    if not isinstance(dynamics, SpatialQuasiDynamics):
+        return ""
+    size = len(dynamics.load) // len(dynamics.object_names)
+    arms = dynamics.reaches()
+    widths = 2.0 * dynamics.object_radii
+    for number, name in enumerate(dynamics.object_names):
+        columns = slice(number * size, number * size + 3)
+        if not np.isfinite(problem.tolerance[number * size : (number + 1) * size]).any():
+            continue
+        known = np.isfinite(problem.tolerance[columns])
+        # An object may be pushed by another one.
+        span = float(dynamics.object_radii[number] + widths.sum() - widths[number])
+        for when, state in (("start", problem.initial_state), ("goal", problem.goal)):
+            counts = known if when == "goal" else np.ones(3, dtype=bool)
+            place = dynamics.centers(state)[number]
+            beyond = min(
+                float(np.linalg.norm((place - center)[counts])) - reach - span
+                for center, reach in arms
+            )
+            if beyond > 0.0:
+                return (
+                    f"'{name}' is out of the arm's reach at its {when}, by {beyond:.2f} m at least"
+                )
+    return ""
+
+
+CHECKS = (
+    (_falling, "place it on something"),
+    (_blocked, "choose a goal where it has room"),
+    (_out_of_reach, "choose a place within reach, in metres"),
+)
+"""What is looked at beyond overlaps, and what can be done about it."""

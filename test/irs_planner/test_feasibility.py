@@ -1,0 +1,165 @@
+"""What cannot be planned is said by name and distance, before any search."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+import yaml
+from own_scenes import HEIGHT, PLACE, TOP, write_scene
+
+from contact_core.base.errors import ConfigError, ModelError
+from contact_core.base.planning import PlanStatus
+from irs_planner import build_problem, plan, plan_globally, scene_problem
+from irs_planner.feasibility import find_obstacle
+from irs_planner.search import SearchSettings
+from irs_planner.search.search_model import SearchModel
+
+WALL = (
+    '<robot name="wall" version="1.2"><link name="wall"><collision><origin xyz="0 0 {half}"/>'
+    '<geometry><box size="{width} {depth} {height}"/></geometry></collision></link></robot>'
+)
+
+
+def with_wall(folder, width, depth, height, place, solid="carton"):
+    """Write a scene with something fixed on the table."""
+    path = write_scene(folder, solid)
+    scene = yaml.safe_load(path.read_text())
+    text = WALL.format(width=width, depth=depth, height=height, half=height / 2.0)
+    (folder / "wall.urdf").write_text(text)
+    scene["objects"]["wall"] = {"urdf": "wall.urdf", "xyz": [*place, TOP]}
+    path.write_text(yaml.safe_dump(scene))
+    return path
+
+
+def obstacle_of(scene, goal, start=None):
+    return find_obstacle(build_problem(scene_problem(str(scene), goal, start)))
+
+
+def test_nothing_stands_in_the_way_of_a_goal_beside_a_wall(tmp_path) -> None:
+    scene = with_wall(tmp_path, 0.2, 0.1, 0.3, (0.56, 0.15))
+    assert obstacle_of(scene, {"thing/y": 0.0}) is None
+    # The carton is 16 cm long and 10 cm wide: turned it has room.
+    assert obstacle_of(scene, {"thing/y": 0.04, "thing/x": 0.56}) is None
+    turned = {"thing/y": 0.03, "thing/x": 0.56, "thing/yaw": 1.5707963}
+    assert obstacle_of(scene, turned) is None
+
+
+def test_a_goal_inside_of_something_is_said_with_its_depth(tmp_path) -> None:
+    scene = with_wall(tmp_path, 0.2, 0.1, 0.3, (0.56, 0.15))
+    goal = {"thing/x": 0.56, "thing/y": 0.07, "thing/yaw": 0.0}
+    obstacle = obstacle_of(scene, goal)
+    assert obstacle is not None
+    assert obstacle.status is PlanStatus.GOAL_UNREACHABLE
+    assert obstacle.reason == "at its goal 'thing' overlaps 'wall' by 0.050 m"
+
+
+def test_a_goal_inside_is_told_whatever_the_angle(tmp_path) -> None:
+    scene = with_wall(tmp_path, 0.2, 0.2, 0.3, (0.56, 0.15))
+    begin = time.process_time()
+    problem = build_problem(scene_problem(str(scene), {"thing/x": 0.56, "thing/y": 0.12}))
+    for result in (plan_globally(problem), plan(problem)):
+        assert result.status is PlanStatus.GOAL_UNREACHABLE
+        assert "'thing' overlaps 'wall' by 0." in result.message
+        assert "choose a goal where it has room" in result.message
+    assert time.process_time() - begin < 60.0  # minutes, when it was searched for
+
+
+@pytest.mark.parametrize(
+    ("goal", "beyond"), [({"thing/x": 1.5}, "0.2"), ({"thing/x": 600.0}, "598.")]
+)
+def test_a_goal_out_of_reach_is_told(tmp_path, goal, beyond) -> None:
+    obstacle = obstacle_of(write_scene(tmp_path, "can"), goal)
+    assert obstacle is not None
+    assert f"'thing' is out of the arm's reach at its goal, by {beyond}" in obstacle.reason
+
+
+def test_the_arm_reaches_what_is_within_its_balls(tmp_path) -> None:
+    """No posture touches anything beyond; some come near."""
+    problem = build_problem(scene_problem(str(write_scene(tmp_path, "can")), {"thing/x": 0.6}))
+    dynamics = problem.dynamics
+    ((center, radius),) = dynamics.reaches()
+    low, high = dynamics.position_limits
+    states = np.repeat(problem.initial_state[np.newaxis], 4000, axis=0)
+    states[:, 6:13] = np.random.default_rng(0).uniform(low, high, size=(4000, 7))
+    farthest = np.linalg.norm(dynamics.complete(states[:, :13])[:, 13:16] - center, axis=1).max()
+    assert 0.85 * radius < farthest < radius
+
+
+def test_a_start_in_the_air_is_told(tmp_path) -> None:
+    scene = write_scene(tmp_path, "can")
+    obstacle = obstacle_of(scene, {"thing/x": 0.6}, {"thing/z": TOP - 0.15})
+    assert obstacle is not None
+    assert obstacle.reason == "nothing carries 'thing' at the start: it falls"
+    # What is a little above lands.
+    assert obstacle_of(scene, {"thing/x": 0.6}, {"thing/z": TOP + HEIGHT / 2.0 + 0.01}) is None
+
+
+def test_bodies_that_overlap_at_the_start_are_named(tmp_path) -> None:
+    scene = write_scene(tmp_path, "carton")
+    obstacle = obstacle_of(scene, {"thing/x": 0.6}, {"thing/z": TOP + HEIGHT / 2.0 - 0.03})
+    assert obstacle is not None
+    assert obstacle.status is PlanStatus.INITIAL_PENETRATION
+    assert "'table' and 'thing' overlap by 0.0300 m at the start" in obstacle.reason
+
+
+def test_full_turns_are_none(tmp_path) -> None:
+    scene = str(write_scene(tmp_path, "carton"))
+    problem = build_problem(scene_problem(scene, {"thing/yaw": -3.0}, {"thing/yaw": 3.0}))
+    assert problem.goal[5] == pytest.approx(2.0 * np.pi - 3.0)
+    # Also where the whole state is given, as an action does.
+    config = scene_problem(scene, {"thing/yaw": -3.0}, {"thing/yaw": 3.0})
+    values = list(config.goal_state)
+    values[5] = -3.0 - 4.0 * np.pi
+    whole = build_problem(type(config)(**{**vars(config), "goal_state": tuple(values)}))
+    assert whole.goal[5] == pytest.approx(problem.goal[5])
+
+
+def test_an_upright_pitch_is_refused_by_name(tmp_path) -> None:
+    scene = str(write_scene(tmp_path, "carton"))
+    with pytest.raises(ConfigError, match=r"thing/pitch is 1.57 rad, where roll and yaw are one"):
+        scene_problem(scene, {"thing/x": 0.6}, {"thing/pitch": np.pi / 2.0})
+
+
+def test_what_moves_in_itself_is_refused_by_name(tmp_path) -> None:
+    scene = write_scene(tmp_path, "can")
+    thing = tmp_path / "thing.urdf"
+    lid = (
+        '<link name="lid"><inertial><mass value="0.1"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4" '
+        'ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="hinge" type="revolute"><parent '
+        'link="thing"/><child link="lid"/><axis xyz="0 1 0"/><limit lower="0" upper="1" effort="1" '
+        'velocity="1"/></joint></robot>'
+    )
+    thing.write_text(thing.read_text().replace("</robot>", lid))
+    with pytest.raises(ModelError, match=r"'thing' moves in itself.*'hinge'"):
+        scene_problem(str(scene), {"thing/x": 0.6})
+
+
+def test_what_is_free_needs_inertia(tmp_path) -> None:
+    scene = write_scene(tmp_path, "can")
+    thing = tmp_path / "thing.urdf"
+    text = thing.read_text()
+    thing.write_text(text[: text.index("<inertial>")] + text[text.index("</inertial>") + 11 :])
+    with pytest.raises(ModelError, match=r"'thing' is free and has no inertia \(mass 0 kg\)"):
+        scene_problem(str(scene), {"thing/x": 0.6})
+
+
+def test_nothing_passes_through_a_sheet_between_two_states(tmp_path) -> None:
+    """A push that jumps over a thin wall overlaps it at none of its states."""
+    scene = with_wall(tmp_path, 0.3, 0.002, 0.2, (PLACE[0], 0.1), solid="can")
+    model = SearchModel(
+        build_problem(scene_problem(str(scene), {"thing/y": 0.2})), SearchSettings()
+    )
+    begin = model.problem.initial_state.copy()
+    begin[1], beyond = 0.03, begin.copy()
+    beyond[1] = 0.17
+    jump = np.array([begin, beyond])
+    assert not model.forbidden(jump, begin).any()
+    assert model.passes_through(jump)
+    beside = beyond.copy()
+    beside[1] = -0.1
+    assert not model.passes_through(np.array([begin, beside]))
+    inside = begin.copy()
+    inside[1] += 0.012
+    assert model.forbidden(inside[np.newaxis], begin).any()
