@@ -223,6 +223,9 @@ STACK = dict(
             "fake = contact_experiments.commands:FAKE",
             "paper = contact_experiments.commands:PAPER",
         ],
+        "contact_stack.judges": [
+            "tamsi_sim = contact_stack.judge:SimulatedWorld",
+        ],
         "contact_stack.kernels": [
             "experiments = contact_experiments.tamsi.precompile:precompile",
         ],

@@ -11,6 +11,7 @@ from irs_planner.batch import PlanTask, example_task, multi_start, plan_all, run
 from irs_planner.closed_loop import ClosedLoop, Phase
 from irs_planner.dynamics import ContactDynamics, Dynamics, Jacobians
 from irs_planner.examples import build_problem, example_names, load_example
+from irs_planner.global_plan import plan_globally
 from irs_planner.irs_lqr import plan
 from irs_planner.problem import (
     Bounds,
@@ -35,7 +36,7 @@ from irs_planner.scenes import (
     load_scene,
     load_spatial_scene,
 )
-from irs_planner.search import SearchReport, SearchSettings, plan_globally
+from irs_planner.search import SearchReport, SearchSettings
 from irs_planner.smoothing import (
     SMOOTHING_MODES,
     Perturbations,

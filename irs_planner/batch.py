@@ -11,10 +11,11 @@ import numpy as np
 from contact_core.base.planning import StopCondition
 from contact_core.base.sweep import ALONE, Sweep, Workers
 from irs_planner.examples import build_problem, example_settings, load_example
+from irs_planner.global_plan import plan_globally
 from irs_planner.irs_lqr import plan
 from irs_planner.problem import IrsProblem, PlannerSettings
 from irs_planner.result import INTERRUPTED, IrsPlan, IterationReport
-from irs_planner.search import SearchReport, SearchSettings, plan_globally
+from irs_planner.search import SearchReport, SearchSettings
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ pushed may slide otherwise than predicted, or be kicked away: the next look tell
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
 
@@ -69,15 +70,20 @@ class ClosedLoop:
     """
 
     def __init__(
-        self, problem: IrsProblem, search: SearchSettings = SHORT_SEARCH, parts: int = PARTS
+        self,
+        problem: IrsProblem,
+        search: SearchSettings = SHORT_SEARCH,
+        parts: int = PARTS,
+        plan: Sequence[tuple[str, Motion]] = (),
     ) -> None:
-        """Begin at rest.
+        """Begin at rest, or with a plan.
 
         Args:
             problem: A scene with contact, a goal, tolerances and bounds, as for
                 :func:`irs_planner.plan_globally`.
             search: How to look for where to touch.
             parts: Parts of a search that are done after a look.
+            plan: What to begin with: kinds of segments, and motions.
 
         Raises:
             ConfigError: If the problem cannot be planned globally; the message says what it lacks.
@@ -97,6 +103,8 @@ class ClosedLoop:
         self._nearest, self._arrived = np.inf, False
         self._seeds = generator(search.seed, "closed loop")
         self._search = self._decide(problem.initial_state)
+        if plan:
+            self._carry_out(list(plan), at_once(self._first_push(list(plan))))
 
     def step(self, state: np.ndarray, command: np.ndarray) -> np.ndarray:
         """Decide, and search at once; arguments and result are those of :meth:`decide`."""

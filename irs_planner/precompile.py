@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from irs_planner.examples import build_problem, load_example
+from irs_planner.global_plan import plan_globally
 from irs_planner.irs_lqr import plan
 from irs_planner.mpc import RiccatiSolver, TrackingProblem
 from irs_planner.problem import PlannerSettings
-from irs_planner.search import SearchSettings, plan_globally
+from irs_planner.search import SearchSettings
 from irs_planner.smoothing import mode_names
 
 EXAMPLES = ("pendulum", "pushing", "iiwa_push")

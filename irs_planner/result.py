@@ -14,6 +14,7 @@ from irs_planner.quasi_dynamic import QuasiDynamics
 
 USABLE = (
     PlanStatus.SUCCEEDED,
+    PlanStatus.REACHED_IN_MODEL,
     PlanStatus.CONVERGED_SHORT,
     PlanStatus.ITERATIONS_REACHED,
     PlanStatus.TIME_BUDGET_REACHED,
@@ -118,6 +119,8 @@ class IrsPlan:
         seconds: Planning time [s].
         segments: Transits and contact in their order, where global planning found the motion;
             empty for local plans, which do not tell.
+        verdict: What went wrong where a judge carried the plan out, or why none did; empty if
+            it arrived.
     """
 
     status: PlanStatus
@@ -132,6 +135,7 @@ class IrsPlan:
     link_forces: dict[str, np.ndarray]
     seconds: float
     segments: tuple[Segment, ...] = ()
+    verdict: str = ""
 
     @property
     def usable(self) -> bool:
@@ -218,6 +222,8 @@ def remedy_of(result: IrsPlan, problem: IrsProblem) -> str:
         obstacle = find_obstacle(problem)
         if obstacle is not None:
             return f"{obstacle.reason}: {obstacle.remedy}"
+    if status is PlanStatus.REACHED_IN_MODEL:
+        return f"{result.verdict}: {status.remedy}"
     missed = _missed(result, problem)
     if not missed:
         return status.remedy

@@ -79,13 +79,14 @@ def scene_problem(
     if axes:
         _check_level(begin, objects)
         goal = {name: _nearest_turn(name, value, begin[name]) for name, value in goal.items()}
-    asked = {**{name: begin[name] for name in objects if _axis(name) in axes}, **goal}
+    upright = [name for name in objects if _axis(name) in axes and not _rolls(dynamics, name)]
+    asked = {**{name: begin[name] for name in upright}, **goal}
     wanted = {name: value for name, value in asked.items() if value is not None}
     tolerance = [usual_tolerance(name) if name in wanted else 0.0 for name in dynamics.state_names]
     kept = [
         name
         for name, value in wanted.items()
-        if _axis(name) in axes and abs(value - begin[name]) <= usual_tolerance(name)
+        if name in upright and abs(value - begin[name]) <= usual_tolerance(name)
     ]
     weight = np.array([1.0 / width**2 if width else 0.0 for width in tolerance])
     step = _steps(dynamics)
@@ -133,6 +134,12 @@ def _check_level(begin: Mapping[str, float], objects: Iterable[str]) -> None:
                 f"than {math.asin(LEVEL):.2g} rad away from +-pi/2): turn the frame in the "
                 "object's URDF"
             )
+
+
+def _rolls(dynamics: QuasiDynamics, name: str) -> bool:
+    """Return whether a state is an angle of a ball, which looks the same however it is turned."""
+    assert isinstance(dynamics, SpatialQuasiDynamics)
+    return _axis(name) in POSE_AXES[3:] and name.rpartition("/")[0] in dynamics.balls
 
 
 def _nearest_turn(name: str, value: float | None, begin: float) -> float | None:

@@ -15,6 +15,10 @@ class PlanStatus(Enum):
     """
 
     SUCCEEDED = "none needed"
+    REACHED_IN_MODEL = (
+        "in the planner's own model the plan reaches its goal, elsewhere it did not or was not "
+        "tried: carry it out by looks (move_objects), or allow more time"
+    )
     CONVERGED_SHORT = (
         "warm-start from the result, allow more iterations or a longer horizon, "
         "or raise the final weights"

@@ -19,11 +19,12 @@ from contact_core.base.errors import ConfigError
 from contact_core.base.seeds import generator
 from contact_experiments import INSTALL_PEERS
 from contact_experiments.tamsi.benchmark.runners import PeerError
+from irs_planner import plan_globally
 from irs_planner.examples import build_problem, load_example
 from irs_planner.problem import IrsProblem
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics
 from irs_planner.scenes.planar_arrays import BOX, CIRCLE, HALF_PLANE, PRISMATIC_Y, REVOLUTE
-from irs_planner.search import SearchSettings, plan_globally
+from irs_planner.search import SearchSettings
 
 PROBLEMS = ("push_disc", "push_t", "hand_turn")
 SAMPLING, MPPI, GLOBAL = "predictive sampling", "MPPI", "plan_globally"
@@ -210,7 +211,7 @@ def search_inputs(problem: IrsProblem, budget: float, seed: int) -> np.ndarray:
     late, end = Event(), time.process_time() + budget
     result = plan_globally(
         problem,
-        SearchSettings(seed=seed),
+        SearchSettings(seed=seed, judge="none"),
         callback=lambda _: late.set() if time.process_time() > end else None,
         cancel=late,
     )

@@ -15,6 +15,7 @@ import numpy as np
 from contact_stack_msgs.action import PlanThroughContact
 from contact_stack_msgs.msg import ContactForceTrajectory, LinkForceLimit, ObjectTrajectory
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
 
 from contact_core.base.planning import StopCondition
 from contact_ros.entry_point import run
@@ -64,6 +65,8 @@ def feedback_message(report: IterationReport | SearchReport, problem: IrsProblem
             best_cost=report.distance,
             goal_error=report.distance,
             elapsed=report.elapsed,
+            phase=report.phase,
+            commanded=_commanded(problem, report.inputs),
         )
     return PlanThroughContact.Feedback(
         iteration=report.iteration,
@@ -73,6 +76,16 @@ def feedback_message(report: IterationReport | SearchReport, problem: IrsProblem
         goal_error=relative_error(report.final_error, problem.tolerance),
         elapsed=report.elapsed,
     )
+
+
+def _commanded(problem: IrsProblem, inputs: np.ndarray | None) -> JointTrajectory:
+    """Return what a new plan commands, from where the arm is; empty for None."""
+    dynamics = problem.dynamics
+    if inputs is None or not isinstance(dynamics, QuasiDynamics):
+        return JointTrajectory()
+    begin = problem.initial_state[np.newaxis, list(dynamics.commanded_states)]
+    times = np.arange(len(inputs) + 1) * dynamics.time_step
+    return joint_motion(dynamics.joint_names, times, positions=np.vstack((begin, inputs)))
 
 
 def result_message(result: TaskResult, problem: IrsProblem, force_margin: float) -> Any:

@@ -9,10 +9,13 @@ more than two edges.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import pinocchio as pin
 
 from contact_core.base.kernel import inner_kernel, kernel
+from contact_core.multibody.collision.shapes import ShapeKind
 from contact_core.multibody.rigid_body.joints import PRISMATIC, joint_type
 from contact_core.robot.scene import ROBOT
 from irs_planner.quasi_dynamic.contact_step import PLANAR_EDGES, ContactFrames, spatial_edges
@@ -21,7 +24,12 @@ from irs_planner.scenes import spatial_arrays
 from irs_planner.scenes.planar_arrays import build_scene_arrays, object_radii, part_names
 from irs_planner.scenes.planar_contacts import find_contacts_batch
 from irs_planner.scenes.planar_scene import PlanarScene
-from irs_planner.scenes.spatial_arrays import body_shapes, build_spatial_arrays, robot_links
+from irs_planner.scenes.spatial_arrays import (
+    BodyShape,
+    body_shapes,
+    build_spatial_arrays,
+    robot_links,
+)
 from irs_planner.scenes.spatial_contacts import find_spatial_contacts, find_tool, place_rotation
 from irs_planner.scenes.spatial_scene import SpatialScene, object_inertias
 
@@ -198,6 +206,22 @@ class SpatialQuasiDynamics(QuasiDynamics):
             rotation = pin.rpy.rpyToMatrix(state[6 * i + 3 : 6 * i + 6])
             poses[name] = pin.SE3(rotation, np.array(state[6 * i : 6 * i + 3]))
         return poses
+
+    @cached_property
+    def balls(self) -> frozenset[str]:
+        """Objects that are a ball about the origin of their frame."""
+        shapes: dict[str, list[BodyShape]] = {name: [] for name in self.object_names}
+        for part in body_shapes(self.scene):
+            if part.instance in shapes:
+                shapes[part.instance].append(part)
+        return frozenset(
+            name
+            for name, parts in shapes.items()
+            if all(
+                part.shape.kind is ShapeKind.SPHERE and not part.placement.translation.any()
+                for part in parts
+            )
+        )
 
     def nearest_turns(self, state: np.ndarray, other: np.ndarray) -> np.ndarray:
         """Return a state with its objects' angles as near to those of another as full turns allow.

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from threading import Event
 
 import numpy as np
 
@@ -23,20 +22,12 @@ from irs_planner.feasibility import find_obstacle
 from irs_planner.irs_lqr import plan
 from irs_planner.linear_algebra import factor_cholesky
 from irs_planner.problem import IrsProblem, PlannerSettings
-from irs_planner.result import (
-    IrsPlan,
-    Rollout,
-    Segment,
-    goal_reached,
-    link_forces,
-    remedy_of,
-)
 from irs_planner.search.grasps import choose_joints, draw_grasps
 from irs_planner.search.hold import find_holds
-from irs_planner.search.parts import Parts, at_once
+from irs_planner.search.parts import Parts
 from irs_planner.search.push import push
 from irs_planner.search.search_model import SMOOTHING, STATES_A_PART, Reach, SearchModel
-from irs_planner.search.settings import SearchReport, SearchSettings
+from irs_planner.search.settings import SEARCH, SHORTEN, SearchReport, SearchSettings
 from irs_planner.search.transit import Motion, find_transit, follow, let_go, stays
 from irs_planner.search.tree import Edge, Tree, motion_of
 
@@ -58,48 +49,13 @@ EXTRA_SHORTCUTS = 20
 RESTING_STEPS = 5
 
 
-def plan_globally(
-    problem: IrsProblem,
-    settings: SearchSettings | None = None,
-    *,
-    callback: Callable[[SearchReport], None] | None = None,
-    cancel: Event | None = None,
-    stop: StopCondition | None = None,
-) -> IrsPlan:
-    """Plan a motion from anywhere: let go, go round and push elsewhere as often as it takes.
-
-    Horizon, reference and first guess of the problem do not matter, its goal, tolerances and
-    bounds do. The same seed gives the same plan, if no time budget ends the search.
-
-    Args:
-        problem: A scene with contact, start, goal, tolerances, bounds and cost.
-        settings: How to search; None for the defaults.
-        callback: Called after every attempt, in the calling thread.
-        cancel: Set it from another thread to stop after the present attempt.
-        stop: A clock that runs already, instead of ``cancel`` and the settings' time budget.
-
-    Returns:
-        The shortest plan that was found, with its segments; if the goal was not reached, the
-        motion to the node nearest to it. Failures are a status.
-
-    Raises:
-        ConfigError: If the problem cannot be planned globally; the message says what it lacks.
-    """
-    settings = settings or SearchSettings()
-    stop = stop or StopCondition(
-        settings.time_budget or math.inf, cancel.is_set if cancel else None
-    )
-    status, motions = at_once(search_globally(problem, settings, stop, callback))
-    return _result(problem, motions, status, stop)
-
-
 def search_globally(
     problem: IrsProblem,
     settings: SearchSettings,
     stop: StopCondition | None = None,
     callback: Callable[[SearchReport], None] | None = None,
 ) -> Parts[tuple[PlanStatus, list[tuple[str, Motion]]]]:
-    """Plan as :func:`plan_globally` does, part by part.
+    """Plan as :func:`irs_planner.plan_globally` does, part by part, and judge nothing.
 
     A part is a step of some pushes or grasps, some steps of the robot alone, or an edge of a
     path's search; refining a push is one as a whole.
@@ -159,7 +115,7 @@ class _Search:
         self.best, self.reached = 0, self.model.reached(problem.initial_state)
         self._settings, self._stop, self._callback = settings, stop, callback
         self._generator = generator(settings.seed, "global search")
-        self._attempts = 0
+        self._attempts, self._phase, self._told = 0, SEARCH, 0
         self._distance = float(self.model.distance(problem.initial_state, problem.goal))
         self._spread = np.eye(0)
         self._stood = settings.hold and self.model.is_supported(problem.initial_state)
@@ -197,13 +153,20 @@ class _Search:
         if edge is not None and (yield from self._rests(edge)):
             self._add(edge)
         if self._callback is not None:
-            steps = self.tree.steps[self.best] if self.reached else 0
-            self._callback(
-                SearchReport(
-                    self._attempts, len(self.tree), self._distance, steps, self._stop.elapsed
-                )
-            )
+            self._callback(self._report())
         yield
+
+    def _report(self) -> SearchReport:
+        """Return how far the search is, with its plan where that is new."""
+        steps = self.tree.steps[self.best] if self.reached else 0
+        report = SearchReport(
+            self._attempts, len(self.tree), self._distance, steps, self._stop.elapsed, self._phase
+        )
+        if not steps or self.best == self._told:
+            return report
+        self._told, self._phase = self.best, SHORTEN
+        parts = motion_of(self.model, self.tree.path(self.best))
+        return replace(report, inputs=np.concatenate([motion.inputs for _, motion in parts]))
 
     def _rests(self, edge: Edge) -> Parts[bool]:
         """Return whether objects get where an edge ends, and stay there while the robot rests.
@@ -392,39 +355,3 @@ def _refine_push(
     )
     # MPC does not keep bounds to the last digit.
     return (yield from follow(model, state, result.inputs))
-
-
-def _result(
-    problem: IrsProblem,
-    motions: list[tuple[str, Motion]],
-    status: PlanStatus,
-    stop: StopCondition,
-) -> IrsPlan:
-    """Return a plan; what it says of the goal is of a new rollout of all inputs."""
-    inputs = np.concatenate(
-        [np.empty((0, problem.dynamics.input_size)), *(motion.inputs for _, motion in motions)]
-    )
-    states = problem.dynamics.rollout(problem.initial_state, inputs)
-    problem = replace(
-        problem, initial_inputs=inputs, reference=np.tile(problem.goal, (len(states), 1))
-    )
-    rollout = Rollout(states, inputs, problem.evaluate(states, inputs))
-    segments, begin = [], 0
-    for kind, motion in motions:
-        segments.append(Segment(kind, begin, begin + len(motion.inputs)))
-        begin += len(motion.inputs)
-    result = IrsPlan(
-        status,
-        "",
-        states,
-        inputs,
-        rollout.cost,
-        (rollout.cost,),
-        states[-1] - problem.goal,
-        goal_reached(problem, rollout),
-        (),
-        link_forces(problem, rollout) if len(inputs) else {},
-        stop.elapsed,
-        tuple(segments),
-    )
-    return replace(result, message=f"{status.name}: {remedy_of(result, problem) or status.remedy}")

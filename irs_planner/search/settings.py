@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from contact_core.base.config import parameter
+
+SEARCH, SHORTEN, TRY_OUT = "search", "shorten", "try out"
+"""Phases of a search."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,9 @@ class SearchSettings:
         1.0, "attempts to shorten the first plan, relative to 20 more than it took", low=0.0
     )
     refinements: int = parameter(5, "iterations of iRS-LQR for every contact segment", low=0)
+    judge: str = parameter(
+        "", "who carries a plan out before it is called good; empty: who is installed, none: nobody"
+    )
 
 
 @dataclass(frozen=True)
@@ -51,6 +59,8 @@ class SearchReport:
             errors in tolerances.
         steps: Length of the best plan, 0 as long as there is none.
         elapsed: Time since planning began [s].
+        phase: What the search does: SEARCH, SHORTEN or TRY_OUT.
+        inputs: (T, n_a) of the best plan, where this attempt found it; else None.
     """
 
     attempt: int
@@ -58,3 +68,5 @@ class SearchReport:
     distance: float
     steps: int
     elapsed: float
+    phase: str = SEARCH
+    inputs: np.ndarray | None = None

@@ -53,7 +53,7 @@ def check(given, result):
     """Check all that a plan which reached its goal promises."""
     model, dynamics = SearchModel(given, SearchSettings()), given.dynamics
     assert result.goal_reached
-    assert result.status is PlanStatus.SUCCEEDED
+    assert result.status is PlanStatus.REACHED_IN_MODEL
     assert (np.abs(result.final_error) <= given.tolerance).all()
     states = dynamics.rollout(given.initial_state, result.inputs)  # without smoothing
     np.testing.assert_array_equal(states, result.states)
@@ -219,7 +219,7 @@ def test_a_pusher_goes_round_where_a_local_plan_fails():
 
 def test_the_arm_goes_round_the_box():
     given = push_of_iiwa(-0.15, 0.0, 0.0)
-    result = plan_globally(given, SearchSettings(shortening=0.0, refinements=0))
+    result = plan_globally(given, SearchSettings(shortening=0.0, refinements=0, judge="none"))
     check(given, result)
     assert np.abs(result.link_forces["pusher"]).max() > 1.0
 
@@ -272,7 +272,7 @@ def test_goals_of_the_paper_are_reached(name):
     """The local method lifts the plate by less than half of the way."""
     given = problem(name)
     result = plan_globally(given, SearchSettings(seed=0))
-    assert result.status is PlanStatus.SUCCEEDED
+    assert "a scene in the plane has no judge" in result.message
     check(given, result)
 
 
@@ -306,7 +306,8 @@ def test_random_goals_are_reached(name):
 @pytest.mark.parametrize(("dx", "dy", "turn"), IIWA_GOALS)
 def test_the_arm_pushes_the_box_anywhere(dx, dy, turn):
     given = push_of_iiwa(dx, dy, turn)
-    results = [plan_globally(given, SearchSettings(seed=seed)) for seed in range(9)]
+    settings = [SearchSettings(seed=seed, judge="none") for seed in range(9)]
+    results = [plan_globally(given, own) for own in settings]
     reached = [result for result in results if result.goal_reached]
     for result in reached:
         check(given, result)

@@ -44,7 +44,11 @@ def test_a_search_gives_the_plan_of_the_library_and_says_what_is_transit(client)
     state, result = client.plan(example="push_t", globally=True, seed=5)
     expected = plan_globally(build_problem(load_example("push_t")), SearchSettings(seed=5))
     assert state == GoalStatus.STATUS_SUCCEEDED
-    assert (result.status, result.goal_reached) == (Result.SUCCEEDED, True)
+    assert (result.status, result.goal_reached) == (Result.REACHED_IN_MODEL, True)
+    assert result.remedy.startswith("a scene in the plane has no judge: ")
+    phases = dict.fromkeys(step.phase for step in client.feedback)
+    assert list(phases) == ["search", "shorten"]
+    assert any(step.commanded.points for step in client.feedback)
     np.testing.assert_array_equal(result.states, expected.states.ravel())
     assert list(result.segment_kind) == [segment.kind for segment in expected.segments]
     assert result.segment_kind[0] == "transit"

@@ -1,0 +1,139 @@
+"""Global plans: searched for in the planner's model, then carried out by a judge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from threading import Event
+
+import numpy as np
+
+from contact_core.base.errors import ContactStackError
+from contact_core.base.planning import PlanStatus, StopCondition
+from irs_planner.problem import IrsProblem
+from irs_planner.result import IrsPlan, Rollout, Segment, goal_reached, link_forces, remedy_of
+from irs_planner.search import SearchReport, SearchSettings, search_globally
+from irs_planner.search.parts import at_once
+from irs_planner.search.settings import TRY_OUT
+from irs_planner.search.transit import Motion
+from irs_planner.trial import find_judge, try_out
+
+
+def plan_globally(
+    problem: IrsProblem,
+    settings: SearchSettings | None = None,
+    *,
+    callback: Callable[[SearchReport], None] | None = None,
+    cancel: Event | None = None,
+    stop: StopCondition | None = None,
+) -> IrsPlan:
+    """Plan a motion from anywhere: let go, go round and push elsewhere as often as it takes.
+
+    Horizon, reference and first guess of the problem do not matter, its goal, tolerances and
+    bounds do. The same seed gives the same plan, if no time budget ends the search.
+
+    Args:
+        problem: A scene with contact, start, goal, tolerances, bounds and cost.
+        settings: How to search; None for the defaults.
+        callback: Called after every attempt, and after every second of a trial, in the calling
+            thread.
+        cancel: Set it from another thread to stop after the present attempt.
+        stop: A clock that runs already, instead of ``cancel`` and the settings' time budget.
+
+    Returns:
+        The shortest plan that was found, with its segments, or what a judge made of it (see
+        :mod:`irs_planner.trial`): SUCCEEDED where it arrives there, with the states that were seen
+        there, and REACHED_IN_MODEL where it does not. If the goal was not reached, the motion to
+        the node nearest to it. Failures are a status.
+
+    Raises:
+        ConfigError: If the problem cannot be planned globally; the message says what it lacks.
+    """
+    settings = settings or SearchSettings()
+    stop = stop or StopCondition(
+        settings.time_budget or math.inf, cancel.is_set if cancel else None
+    )
+    last = SearchReport(0, 1, 0.0, 0, 0.0)
+
+    def report(step: SearchReport) -> None:
+        nonlocal last
+        last = step
+        if callback is not None:
+            callback(step)
+
+    def watch(distance: float) -> None:
+        report(replace(last, distance=distance, phase=TRY_OUT, elapsed=stop.elapsed, inputs=None))
+
+    status, motions = at_once(search_globally(problem, settings, stop, report))
+    verdict: str | None = None
+    if status is PlanStatus.SUCCEEDED and motions:
+        status, motions, verdict = _judge(problem, motions, settings, stop, watch)
+    return _result(problem, motions, status, stop, verdict)
+
+
+def _judge(
+    problem: IrsProblem,
+    motions: list[tuple[str, Motion]],
+    settings: SearchSettings,
+    stop: StopCondition,
+    watch: Callable[[float], None],
+) -> tuple[PlanStatus, list[tuple[str, Motion]], str]:
+    """Return status, motions and verdict of a plan that is carried out."""
+    judge = find_judge(problem, settings)
+    if isinstance(judge, str):
+        return PlanStatus.REACHED_IN_MODEL, motions, judge
+    try:
+        trial = try_out(problem, motions, settings, judge, stop, watch)
+    except ContactStackError as error:
+        return PlanStatus.REACHED_IN_MODEL, motions, f"the judge cannot try it: {error}"
+    if not trial.reason:
+        return PlanStatus.SUCCEEDED, trial.motions, ""
+    canceled = stop.reason is PlanStatus.CANCELED
+    status = PlanStatus.CANCELED if canceled else PlanStatus.REACHED_IN_MODEL
+    return status, motions, trial.reason
+
+
+def _result(
+    problem: IrsProblem,
+    motions: list[tuple[str, Motion]],
+    status: PlanStatus,
+    stop: StopCondition,
+    verdict: str | None = None,
+) -> IrsPlan:
+    """Return a plan.
+
+    What it says of the goal is of the states that a judge saw, if there is an empty verdict, or
+    else of a new rollout of all inputs.
+    """
+    inputs = np.concatenate(
+        [np.empty((0, problem.dynamics.input_size)), *(motion.inputs for _, motion in motions)]
+    )
+    if verdict == "":
+        states = np.concatenate([motions[0][1].states[:1], *(m.states[1:] for _, m in motions)])
+    else:
+        states = problem.dynamics.rollout(problem.initial_state, inputs)
+    problem = replace(
+        problem, initial_inputs=inputs, reference=np.tile(problem.goal, (len(states), 1))
+    )
+    rollout = Rollout(states, inputs, problem.evaluate(states, inputs))
+    segments, begin = [], 0
+    for kind, motion in motions:
+        segments.append(Segment(kind, begin, begin + len(motion.inputs)))
+        begin += len(motion.inputs)
+    result = IrsPlan(
+        status,
+        "",
+        states,
+        inputs,
+        rollout.cost,
+        (rollout.cost,),
+        states[-1] - problem.goal,
+        goal_reached(problem, rollout),
+        (),
+        link_forces(problem, rollout) if len(inputs) else {},
+        stop.elapsed,
+        tuple(segments),
+        verdict or "",
+    )
+    return replace(result, message=f"{status.name}: {remedy_of(result, problem) or status.remedy}")

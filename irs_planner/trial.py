@@ -1,0 +1,310 @@
+"""Trials: a plan is carried out in an independent simulation before it is called good.
+
+What a plan's own model says of it proves little: friction there lifts what slides, impacts have no
+aftermath, and errors add up. A judge carries the plan out elsewhere, by its commands alone. Where
+that misses the goal it goes on by looks, as :class:`irs_planner.ClosedLoop` does; the commands that
+have been sent when it arrives are the plan. Judges come from elsewhere, by an entry point of the
+group ``contact_stack.judges``: the planners know no simulator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from contact_core.base.errors import ContactStackError
+from contact_core.base.planning import StopCondition
+from contact_core.base.registry import Registry
+from irs_planner.closed_loop import ClosedLoop, Phase
+from irs_planner.problem import IrsProblem
+from irs_planner.quasi_dynamic import SpatialQuasiDynamics
+from irs_planner.result import CONTACT, TRANSIT
+from irs_planner.search.search_model import SearchModel
+from irs_planner.search.settings import SearchSettings
+from irs_planner.search.transit import Motion
+
+AIM = 0.7
+"""Share of the tolerances that is aimed at by looks."""
+RESTING_LOOKS = 5
+LOOKS, SEARCHES, ATTEMPTS = 1500, 8, 80
+"""Of a trial by looks at most, the last one of each of its searches."""
+TIPPED = 2.0
+"""What leaves its bounds by so many times tips over."""
+TRIES, CAUTION = 3, 0.5
+"""Trials by looks, and the share of steps and bounds that is left after something tipped."""
+
+
+class JudgeWorld(Protocol):
+    """Where a plan is tried.
+
+    Attributes:
+        state: (n) x now, as of the problem's dynamics.
+        force: Hardest force of a robot on anything in the last step [N].
+    """
+
+    state: np.ndarray
+    force: float
+
+    def step(self, command: np.ndarray) -> np.ndarray:
+        """Lead the robot to a command within a step of the problem's time.
+
+        Args:
+            command: (n_a) u.
+
+        Returns:
+            (n) x then.
+
+        Raises:
+            ContactStackError: If that cannot be simulated.
+        """
+
+
+Judge = Callable[[IrsProblem], JudgeWorld]
+
+JUDGES: Registry[Judge] = Registry("judge", {}, group="contact_stack.judges")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How carrying out a plan went.
+
+    Attributes:
+        motions: What was done: kinds of segments, states as they truly were, and commands.
+        reason: What went wrong, empty if it arrived.
+        looked: Whether looks were needed.
+    """
+
+    motions: list[tuple[str, Motion]]
+    reason: str
+    looked: bool = False
+
+
+def find_judge(problem: IrsProblem, settings: SearchSettings) -> Judge | str:
+    """Return who judges a plan, or why nobody does.
+
+    Args:
+        problem: The problem.
+        settings: Who was asked for.
+    """
+    if settings.judge == NOBODY:
+        return "nobody was asked to judge it"
+    if not isinstance(problem.dynamics, SpatialQuasiDynamics):
+        return "a scene in the plane has no judge"
+    names = [settings.judge] if settings.judge else list(JUDGES)
+    if not names:
+        return "no judge is installed"
+    try:
+        return JUDGES[names[0]]
+    except (ContactStackError, ImportError) as error:
+        return f"the judge is not to be had: {error}"
+
+
+NOBODY = "none"
+
+
+def try_out(
+    problem: IrsProblem,
+    motions: list[tuple[str, Motion]],
+    settings: SearchSettings,
+    judge: Judge,
+    stop: StopCondition,
+    watch: Callable[[float], None] = lambda distance: None,
+) -> Trial:
+    """Carry out a plan: by its commands, and if that misses the goal by looks.
+
+    Args:
+        problem: The problem.
+        motions: The plan: kinds of segments, and motions.
+        settings: How to search, and the largest force.
+        judge: Who judges.
+        stop: Ends it early.
+        watch: Called once a simulated second with the distance from the goal [tolerances].
+
+    Returns:
+        How it went.
+    """
+    blind = _Attempt(problem, settings, judge, stop, watch).follow(motions)
+    if not blind.reason or stop.reason is not None:
+        return blind
+    gentle = problem
+    for _ in range(TRIES):
+        attempt = _Attempt(problem, settings, judge, stop, watch)
+        seen = attempt.look(gentle, motions)
+        if not seen.reason or stop.reason is not None:
+            return seen
+        if not attempt.beyond:
+            break
+        # What tipped is pushed more slowly, and where the model lets it tilt less.
+        gentle, motions = _gentler(gentle), []
+    return replace(seen, reason=f"{blind.reason}; by looks: {seen.reason}")
+
+
+class _Attempt:
+    """One trial.
+
+    Attributes:
+        beyond: Names of states that were to be kept, and were not.
+    """
+
+    def __init__(
+        self,
+        problem: IrsProblem,
+        settings: SearchSettings,
+        judge: Judge,
+        stop: StopCondition,
+        watch: Callable[[float], None],
+    ) -> None:
+        self._problem, self._settings, self._stop = problem, settings, stop
+        self._watch = watch
+        self._model = SearchModel(problem, settings)
+        self._world = judge(problem)
+        self._states, self._inputs = [self._world.state], [np.empty(0)][:0]
+        self._kinds: list[str] = []
+        self._reason = ""
+        self.beyond: tuple[str, ...] = ()
+
+    def follow(self, motions: list[tuple[str, Motion]]) -> Trial:
+        """Send all commands of a plan, and wait a little."""
+        last = self._model.problem.initial_state[self._model.joints]
+        for kind, motion in motions:
+            for command in motion.inputs:
+                last = command
+                if not self._send(kind, command):
+                    return self._trial(looked=False)
+        for _ in range(RESTING_LOOKS):
+            if not self._send(CONTACT, last):
+                return self._trial(looked=False)
+        return self._trial(looked=False)
+
+    def look(self, problem: IrsProblem, motions: list[tuple[str, Motion]]) -> Trial:
+        """Decide at every step by what is seen, beginning with a plan.
+
+        Args:
+            problem: What the decisions are made for, maybe gentler than what is judged.
+            motions: The plan, empty for none.
+        """
+        loop = ClosedLoop(
+            replace(problem, tolerance=AIM * problem.tolerance, initial_state=self._world.state),
+            replace(self._settings, attempts=ATTEMPTS, shortening=0.25, refinements=0, hold=False),
+            plan=motions,
+        )
+        command = self._world.state[self._model.joints]
+        rested = 0
+        for _ in range(LOOKS):
+            command = loop.decide(self._world.state, command)
+            while loop.phase is Phase.SEARCH and self._stop.reason is None:
+                if loop.obstacle is not None or loop.searches > SEARCHES:
+                    break
+                loop.search()
+                if loop.phase is not Phase.SEARCH:
+                    command = loop.decide(self._world.state, command)
+            if loop.obstacle is not None:
+                self._reason = loop.obstacle.reason
+                break
+            if loop.searches > SEARCHES:
+                self._reason = f"it does not arrive after {SEARCHES} searches: {self._miss()}"
+                break
+            rested = rested + 1 if loop.phase is Phase.REST else 0
+            if rested > RESTING_LOOKS:
+                break
+            if self._beyond(1.0):  # what tips falls back if nothing pushes it any more
+                command = self._world.state[self._model.joints]
+            kind = TRANSIT if loop.phase is Phase.TRANSIT else CONTACT
+            if not self._send(kind, command):
+                break
+        return self._trial(looked=True)
+
+    def _send(self, kind: str, command: np.ndarray) -> bool:
+        """Take a step; return False where the trial is over."""
+        if self._stop.reason is not None:
+            self._reason = "the time was up"
+            return False
+        try:
+            state = self._world.step(command)
+        except ContactStackError as error:
+            self._reason = f"it cannot be simulated: {error}"
+            return False
+        self._states.append(state)
+        self._inputs.append(command)
+        self._kinds.append(kind)
+        now = len(self._inputs) * self._model.dynamics.time_step
+        if len(self._inputs) % max(1, round(1.0 / self._model.dynamics.time_step)) == 0:
+            self._watch(float(self._model.distance(state, self._problem.goal)))
+        allowed = self._settings.force
+        if allowed and self._world.force > FORCE_MARGIN * allowed:
+            self._reason = f"it presses with {self._world.force:.0f} N (limit {allowed:g} N)"
+        elif self._fallen():
+            self._reason = f"'{self._fallen()}' falls"
+        else:
+            self.beyond = self._beyond(TIPPED)
+            if self.beyond:
+                self._reason = f"{', '.join(self.beyond)} leaves its bounds: it tips over"
+        if self._reason:
+            self._reason += f", after {now:.1f} s"
+        return not self._reason
+
+    def _beyond(self, times: float) -> tuple[str, ...]:
+        """Return the states beyond so many times their bounds."""
+        bounds, state = self._problem.bounds, self._world.state
+        names = self._model.dynamics.state_names
+        return tuple(
+            names[i]
+            for i, low, high in zip(
+                bounds.bounded_states, bounds.state_low, bounds.state_high, strict=True
+            )
+            if abs(state[i] - 0.5 * (low + high)) > 0.5 * times * (high - low)
+        )
+
+    def _fallen(self) -> str:
+        """Return the object that is lower than it began by more than its size."""
+        dynamics = self._model.dynamics
+        down = dynamics.centers(self._states[0]) - dynamics.centers(self._world.state)
+        for name, way, radius in zip(
+            dynamics.object_names, down[:, -1], dynamics.object_radii, strict=True
+        ):
+            if way > 2.0 * radius:
+                return str(name)
+        return ""
+
+    def _miss(self) -> str:
+        """Say which state is farthest from its goal."""
+        error = np.abs(self._world.state - self._problem.goal)
+        worst = int(np.nanargmax(error / self._problem.tolerance))
+        name = self._model.dynamics.state_names[worst]
+        return f"{name} ends {error[worst]:.3g} from its goal"
+
+    def _trial(self, looked: bool) -> Trial:
+        if not self._reason and not self._model.reached(self._world.state):
+            self._reason = self._miss()
+        states, inputs = np.array(self._states), np.array(self._inputs)
+        motions, begin = [], 0
+        for k in range(1, len(self._kinds) + 1):
+            if k == len(self._kinds) or self._kinds[k] != self._kinds[begin]:
+                motion = Motion(states[begin : k + 1], inputs[begin:k])
+                motions.append((self._kinds[begin], motion))
+                begin = k
+        return Trial(motions, self._reason, looked)
+
+
+FORCE_MARGIN = 1.5
+"""A force may be as much larger than the largest one that is planned."""
+
+
+def _gentler(problem: IrsProblem) -> IrsProblem:
+    """Return a problem with smaller steps that lets things tilt and hop less."""
+    bounds = problem.bounds
+    middle = 0.5 * (bounds.state_low + bounds.state_high)
+    half = CAUTION * 0.5 * (bounds.state_high - bounds.state_low)
+    return replace(
+        problem,
+        bounds=replace(
+            bounds,
+            increment=CAUTION * bounds.increment,
+            around_actual=CAUTION * bounds.around_actual,
+            state_low=middle - half,
+            state_high=middle + half,
+        ),
+    )

@@ -1,0 +1,64 @@
+"""The simulator as the judge of plans."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from own_scenes import write_scene
+
+from contact_core.base.planning import PlanStatus
+from contact_stack.judge import SimulatedWorld
+from irs_planner import SearchSettings, build_problem, plan_globally, scene_problem
+from irs_planner.trial import JUDGES
+
+
+def test_it_is_installed() -> None:
+    assert JUDGES["tamsi_sim"] is SimulatedWorld
+
+
+def test_a_world_begins_where_the_problem_does(tmp_path) -> None:
+    """Not where the scene does: thing and arm are elsewhere, and the thing is turned."""
+    start = {"thing/x": 0.5, "thing/y": 0.1, "thing/yaw": 3.0, "lbr_A1": 0.3}
+    goal = {"thing/x": 0.6, "thing/yaw": -3.0}
+    problem = build_problem(scene_problem(str(write_scene(tmp_path, "carton")), goal, start))
+    world = SimulatedWorld(problem)
+    rest = problem.initial_state[list(problem.dynamics.commanded_states)]
+    for _ in range(10):
+        state = world.step(rest)
+    np.testing.assert_allclose(state, problem.initial_state, atol=1e-3)
+    assert world.force == 0.0
+    for _ in range(10):  # springs take their time
+        moved = world.step(rest + 0.02)
+    np.testing.assert_allclose(moved[6:13], rest + 0.02, atol=2e-3)
+
+
+def test_what_is_promised_is_what_the_simulator_does(tmp_path) -> None:
+    """The commands, sent anew without any look, lead to the states that the answer has."""
+    goal = {"thing/x": 0.6, "thing/y": 0.03}
+    problem = build_problem(scene_problem(str(write_scene(tmp_path, "can")), goal))
+    result = plan_globally(problem, SearchSettings(shortening=0.0, refinements=0))
+    assert result.status is PlanStatus.SUCCEEDED
+    world = SimulatedWorld(problem)
+    hardest = 0.0
+    for command, expected in zip(result.inputs, result.states[1:], strict=True):
+        np.testing.assert_array_equal(world.step(command), expected)
+        hardest = max(hardest, world.force)
+    assert 1.0 < hardest < 100.0
+    error = np.abs(result.states[-1] - problem.goal)
+    assert (error <= problem.tolerance).all()
+    assert np.abs(result.states[-1, :2] - [0.6, 0.03]).max() <= 0.02
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("solid", ["can", "carton", "wedge"])
+def test_plans_for_things_on_a_table_are_carried_out(tmp_path, solid) -> None:
+    """At least seven of eight drawn goals arrive, none in silence."""
+    scene, draw = write_scene(tmp_path, solid), np.random.default_rng(0)
+    arrived = 0
+    for seed in range(8):
+        goal = {"thing/x": draw.uniform(0.45, 0.65), "thing/y": draw.uniform(-0.25, 0.2)}
+        problem = build_problem(scene_problem(str(scene), goal))
+        result = plan_globally(problem, SearchSettings(seed=seed))
+        arrived += result.status is PlanStatus.SUCCEEDED
+        assert result.status is PlanStatus.SUCCEEDED or result.verdict
+    assert arrived >= 7

@@ -1,0 +1,197 @@
+"""A plan is SUCCEEDED only where it was carried out elsewhere, and arrived."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from own_scenes import write_scene
+
+from contact_core.base.errors import ModelError
+from contact_core.base.planning import PlanStatus, StopCondition
+from contact_core.base.registry import Registry
+from irs_planner import (
+    SearchSettings,
+    build_problem,
+    load_example,
+    plan_globally,
+    scene_problem,
+    trial,
+)
+
+GOAL = {"thing/x": 0.6, "thing/y": 0.03}
+QUICK = SearchSettings(shortening=0.0, refinements=0)
+
+
+class ModelWorld:
+    """The planner's own model, spoilt in one way or another."""
+
+    def __init__(self, problem):
+        self.dynamics = problem.dynamics
+        self.state, self.force = problem.initial_state, 0.0
+        self.steps = 0
+
+    def step(self, command):
+        before, self.steps = self.state, self.steps + 1
+        self.state = self.spoil(before, self.dynamics.step(before, command))
+        return self.state
+
+    def spoil(self, before, after):
+        return after
+
+
+class Sluggish(ModelWorld):
+    """Things lag behind what pushes them."""
+
+    def spoil(self, before, after):
+        after = after.copy()
+        after[:2] = before[:2] + 0.6 * (after - before)[:2]
+        return after
+
+
+class Unsteady(ModelWorld):
+    """What is touched falls over."""
+
+    def spoil(self, before, after):
+        after = after.copy()
+        if np.abs(after - before)[:2].max() > 1e-4:
+            after[3] += 0.25
+        return after
+
+
+class Hard(ModelWorld):
+    """What is touched presses back."""
+
+    def spoil(self, before, after):
+        self.force = 40.0 if np.abs(after - before)[:2].max() > 1e-4 else 0.0
+        return after
+
+
+class Broken(ModelWorld):
+    """A simulator that gives up."""
+
+    def spoil(self, before, after):
+        if self.steps == 5:
+            raise ModelError("it does not converge")
+        return after
+
+
+@pytest.fixture(scope="module")
+def problem(tmp_path_factory):
+    scene = write_scene(tmp_path_factory.mktemp("scene"), "can")
+    return build_problem(scene_problem(str(scene), GOAL))
+
+
+@pytest.fixture
+def judged(monkeypatch, problem):
+    """Plan, and have it judged by one kind of world."""
+
+    def run(judge, settings=QUICK, **arguments):
+        monkeypatch.setattr(trial, "JUDGES", Registry("judge", {"own": judge} if judge else {}))
+        return plan_globally(problem, settings, **arguments)
+
+    return run
+
+
+def test_where_the_world_is_as_planned_the_plan_stays_as_it_is(judged, problem) -> None:
+    alone, result = judged(None), judged(ModelWorld)
+    assert alone.status is PlanStatus.REACHED_IN_MODEL
+    assert alone.verdict == "no judge is installed"
+    assert "no judge is installed: in the planner's own model" in alone.message
+    assert (result.status, result.verdict) == (PlanStatus.SUCCEEDED, "")
+    np.testing.assert_array_equal(result.inputs[: len(alone.inputs)], alone.inputs)
+    assert len(result.inputs) == len(alone.inputs) + trial.RESTING_LOOKS
+    assert result.segments[-1].stop == len(result.inputs)
+
+
+def test_what_does_not_follow_is_led_by_looks(judged, problem) -> None:
+    """The commands of the answer alone lead there."""
+    result = judged(Sluggish)
+    assert result.status is PlanStatus.SUCCEEDED
+    assert result.goal_reached
+    world = Sluggish(problem)
+    states = [world.state, *(world.step(command) for command in result.inputs)]
+    np.testing.assert_array_equal(states, result.states)
+    assert (np.abs(states[-1] - problem.goal) <= problem.tolerance).all()
+    blind, world = judged(None), Sluggish(problem)
+    for command in blind.inputs:
+        world.step(command)
+    assert (np.abs(world.state - problem.goal) > problem.tolerance).any()
+
+
+@pytest.mark.parametrize(
+    ("judge", "reason"),
+    [
+        (Unsteady, "thing/roll leaves its bounds: it tips over, after"),
+        (Broken, "it cannot be simulated: it does not converge; by looks: it cannot be"),
+    ],
+)
+def test_what_goes_wrong_is_said(judged, judge, reason) -> None:
+    result = judged(judge)
+    assert result.status is PlanStatus.REACHED_IN_MODEL
+    assert result.verdict.startswith(reason)
+    assert result.message.startswith(f"REACHED_IN_MODEL: {reason}")
+    assert result.usable
+
+
+def test_forces_beyond_the_limit_are_no_success(judged) -> None:
+    limited = SearchSettings(shortening=0.0, refinements=0, force=12.0)
+    result = judged(Hard, limited)
+    assert result.status is PlanStatus.REACHED_IN_MODEL
+    assert "it presses with 40 N (limit 12 N)" in result.verdict
+    assert judged(Hard).status is PlanStatus.SUCCEEDED  # no limit was asked for
+
+
+def test_a_judge_that_cannot_begin_is_none(judged) -> None:
+    def absent(problem):
+        raise ModelError("no such thing")
+
+    result = judged(absent)
+    assert result.status is PlanStatus.REACHED_IN_MODEL
+    assert result.verdict == "the judge cannot try it: no such thing"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [("cancel", PlanStatus.CANCELED), ("budget", PlanStatus.REACHED_IN_MODEL)],
+)
+def test_cancel_and_budget_hold_while_a_plan_is_tried(judged, arguments, status) -> None:
+    over = threading.Event()
+
+    class Slow(ModelWorld):
+        def spoil(self, before, after):
+            over.set()
+            assert self.steps < 3
+            return after
+
+    class Budget(StopCondition):
+        @property
+        def reason(self):
+            return PlanStatus.TIME_BUDGET_REACHED if over.is_set() else None
+
+    given = {"cancel": over} if arguments == "cancel" else {"stop": Budget()}
+    result = judged(Slow, **given)
+    assert result.status is status
+    assert len(result.inputs)
+
+
+def test_progress_tells_of_the_first_plan_and_of_the_trial(judged) -> None:
+    reports = []
+    result = judged(
+        ModelWorld, SearchSettings(shortening=0.2, refinements=0), callback=reports.append
+    )
+    phases = [report.phase for report in reports]
+    assert list(dict.fromkeys(phases)) == ["search", "shorten", "try out"]
+    plans = [report for report in reports if report.inputs is not None]
+    assert plans[0].phase == "search"
+    assert [len(report.inputs) for report in plans] == [report.steps for report in plans]
+    assert plans[-1].steps == len(result.inputs) - trial.RESTING_LOOKS
+    assert reports[-1].distance < reports[0].distance
+
+
+def test_nobody_judges_where_nobody_is_asked_or_able(judged) -> None:
+    result = judged(ModelWorld, SearchSettings(shortening=0.0, refinements=0, judge="none"))
+    assert result.verdict == "nobody was asked to judge it"
+    planar = plan_globally(build_problem(load_example("push_t")), QUICK)
+    assert planar.verdict == "a scene in the plane has no judge"
