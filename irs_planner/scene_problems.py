@@ -157,7 +157,9 @@ def _scene_start(dynamics: QuasiDynamics) -> dict[str, float]:
     poses = {name: scene.object_placement(name) for name in dynamics.object_names}
     joints = scene.initial_joints()
     state = dynamics.state_of(poses, np.array([joints[name] for name in dynamics.joint_names]))
-    return dict(zip(dynamics.state_names, state.tolist(), strict=True))
+    # Without the outputs: an object may be called tool.
+    names = dynamics.state_names[: dynamics.coordinates]
+    return dict(zip(names, state[: dynamics.coordinates].tolist(), strict=True))
 
 
 def usual_tolerance(name: str) -> float:

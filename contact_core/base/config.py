@@ -236,6 +236,21 @@ def load(config_type: type[Config], path: str | Path) -> Config:
         raise ConfigError(f"{path.name}: {error}") from error
 
 
+class _Loader(yaml.SafeLoader):
+    """Names are what is written, also ``no`` and ``1``, and none may be there twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            text = key.value if isinstance(key, yaml.ScalarNode) else None
+            if text is None or text in seen:
+                problem = "a name has to be text" if text is None else f"'{text}' is there twice"
+                raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
+            seen.add(text)
+        self.flatten_mapping(node)
+        return {key.value: self.construct_object(value, deep=deep) for key, value in node.value}
+
+
 def read_mapping(path: Path) -> dict[str, Any]:
     """Read a YAML file that maps names to values.
 
@@ -249,7 +264,7 @@ def read_mapping(path: Path) -> dict[str, Any]:
         ConfigError: If it is missing, or no such YAML.
     """
     try:
-        values = yaml.safe_load(path.read_text())
+        values = yaml.load(path.read_text(), _Loader)
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:

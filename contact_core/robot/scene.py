@@ -191,6 +191,12 @@ class Scene:
     def _check_names(self) -> None:
         links = [frame.name for frame in self.robot.model().frames if _is_body(frame)]
         known = [ROBOT, ENVIRONMENT, *self.objects, *links]
+        for name in self.objects:
+            if name in (ROBOT, ENVIRONMENT, WORLD, ""):
+                raise ConfigError(
+                    f"objects: '{name}' is no name of an object: it means all of them, "
+                    "the robot or the world"
+                )
         used = [name for surface in self.surfaces.values() for name in surface.of]
         used += [name for pair in self.config.may_touch for name in _sides(pair)]
         used += [item.frame for item in self.objects.values() if item.frame != WORLD]

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-import yaml
-
 from contact_core.base.config import from_mapping, parameter, read_mapping
 from contact_core.base.errors import ConfigError, choices
 from contact_core.base.files import share
@@ -226,11 +224,7 @@ def load_scene(name: str | Path) -> PlanarScene:
             raise ConfigError(f"unknown scene '{name}' ({choices(scene_names())})")
         path = share("config", "irs", "scenes", f"{name}.yaml")
     try:
-        values = yaml.safe_load(path.read_text())
-    except (OSError, yaml.YAMLError) as error:
-        raise ConfigError(f"cannot read scene {path}: {error}") from error
-    try:
-        return scene_from_mapping(values)
+        return scene_from_mapping(read_mapping(path))
     except ConfigError as error:
         raise ConfigError(f"{path.name}: {error}") from error
 

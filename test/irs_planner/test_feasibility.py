@@ -163,3 +163,22 @@ def test_nothing_passes_through_a_sheet_between_two_states(tmp_path) -> None:
     inside = begin.copy()
     inside[1] += 0.012
     assert model.forbidden(inside[np.newaxis], begin).any()
+
+
+@pytest.mark.parametrize("name", ["tool", "no", "lbr_A1", "1", "a/b"])
+def test_things_may_have_any_name(tmp_path, name) -> None:
+    """There are outputs of the tool, a joint of that name, and words that YAML takes for values."""
+    path = write_scene(tmp_path, "can")
+    path.write_text(path.read_text().replace("  thing:\n", f"  {name}:\n"))
+    config = scene_problem(str(path), {f"{name}/x": 0.6})
+    assert config.initial_state[:2] == pytest.approx(PLACE)
+    assert config.goal_state[0] == 0.6
+    assert build_problem(config).dynamics.state_names[0] == f"{name}/x"
+
+
+@pytest.mark.parametrize("name", ["robot", "environment", "world"])
+def test_names_that_mean_something_else_are_refused(tmp_path, name) -> None:
+    path = write_scene(tmp_path, "can")
+    path.write_text(path.read_text().replace("  thing:\n", f"  {name}:\n"))
+    with pytest.raises(ConfigError, match=f"objects: '{name}' is no name of an object"):
+        scene_problem(str(path), {f"{name}/x": 0.6})

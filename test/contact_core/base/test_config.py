@@ -14,6 +14,7 @@ from contact_core.base.config import (
     merged,
     nested,
     parameter,
+    read_mapping,
     unflatten,
 )
 from contact_core.base.errors import ConfigError
@@ -130,3 +131,27 @@ def test_a_name_that_nobody_has_shipped_is_answered_with_those_that_are() -> Non
         config_file("scenes", "mug")
     assert config_file("scenes", "my.yaml", Path("/tmp")) == Path("/tmp/my.yaml")
     assert config_file("scenes", "free_space").is_file()
+
+
+def test_names_in_files_are_what_is_written(tmp_path):
+    """YAML reads no and 1 as values; who writes them as names means names."""
+    path = tmp_path / "own.yaml"
+    path.write_text("no: {yes: no}\n1: &base {a: 1, b: 2}\nown: {<<: *base, b: 3}\n")
+    assert read_mapping(path) == {
+        "no": {"yes": False}, "1": {"a": 1, "b": 2}, "own": {"a": 1, "b": 3},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: 1\nb: 2\na: 3\n", "'a' is there twice"),
+        ("objects:\n  no: 1\n  no: 2\n", "'no' is there twice"),
+        ("[a, b]: 1\n", "a name has to be text"),
+    ],
+)
+def test_names_are_told_apart(tmp_path, text, message):
+    path = tmp_path / "own.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=rf"own\.yaml is not valid YAML: {message}\n.*line \d"):
+        read_mapping(path)
