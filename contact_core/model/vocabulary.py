@@ -198,11 +198,11 @@ MJCF: Table = {
     "@margin? @gap? @adhesion?",
     "exclude": "@name @body1 @body2",
     "tendon": "fixed spatial " + _LIMIT_LAW + "@class @group. @limited @range @stiffness @damping "
-    "@frictionloss @springlength. @armature @material. @rgba. @user. @width.",
+    "@frictionloss @springlength @armature @material. @rgba. @user. @width.",
     **dict.fromkeys(
         ("fixed", "spatial"),
-        "@name @class @group. @limited @range @actuatorfrclimited. @actuatorfrcrange? @stiffness "
-        "@damping @frictionloss @springlength. @armature @material. @rgba. @user. @width. "
+        "@name @class @group. @limited @range @actuatorfrclimited @actuatorfrcrange @stiffness "
+        "@damping @frictionloss @springlength @armature @material. @rgba. @user. @width. "
         "joint site. geom. pulley. " + _LIMIT_LAW,
     ),
     "fixed/joint": "@joint @coef",
@@ -210,7 +210,8 @@ MJCF: Table = {
     "connect": "@body1 @body2 @anchor @site1 @site2 " + _EQUALITY,
     "weld": "@body1 @body2 @anchor @relpose @site1 @site2 @torquescale# " + _EQUALITY,
     "equality/joint": "@joint1 @joint2 @polycoef " + _EQUALITY,
-    **dict.fromkeys(("equality/tendon", "flex", "flexvert", "flexstrain"), _OWN),
+    "equality/tendon": "@tendon1 @tendon2 @polycoef " + _EQUALITY,
+    **dict.fromkeys(("flex", "flexvert", "flexstrain"), _OWN),
     "actuator": "general motor position velocity intvelocity damper cylinder muscle adhesion "
     "dcmotor pid orientation plugin",
     "general": "@dyntype @gaintype @biastype @dynprm @gainprm @biasprm " + _DRIVE,

@@ -1,7 +1,8 @@
 """The arrays of a simulation, in small selections: what kernels read (Model) and write (Work).
 
 Sizes: nv velocities (degrees of freedom), nt trees, nc contact points, nl loop closures, nu columns
-of the widest closure, ne entries of Newton's matrix, ni of its iterations; for all others see
+of the widest closure, nd tendons, nj joints of the widest one, ne entries of Newton's matrix, ni of
+its iterations; for all others see
 :mod:`contact_core.multibody.rigid_body.arrays` and :mod:`contact_core.multibody.collision.arrays`.
 """
 
@@ -239,6 +240,26 @@ class ClosureForces(NamedTuple):
     columns: Annotated[np.ndarray, int, "nl"]
 
 
+class Tendons(NamedTuple):
+    """Fixed tendons: lengths that are linear in the coordinates of joints.
+
+    Attributes:
+        tree: (nd) the tree of its joints.
+        columns: (nd) how many joints there are.
+        dof: (nd, nj) their degrees of freedom.
+        entry: (nd, nj) the length per unit of their coordinates.
+        offset: (nd) the length where these are zero.
+        scale: (nd) the greatest entry's magnitude.
+    """
+
+    tree: Annotated[np.ndarray, int, "nd"]
+    columns: Annotated[np.ndarray, int, "nd"]
+    dof: Annotated[np.ndarray, int, "nd", "nj"]
+    entry: Annotated[np.ndarray, float, "nd", "nj"]
+    offset: Annotated[np.ndarray, float, "nd"]
+    scale: Annotated[np.ndarray, float, "nd"]
+
+
 class Islands(NamedTuple):
     """Which trees contacts and closures couple, and the order of rows that follows from it.
 
@@ -362,7 +383,11 @@ class Spin(NamedTuple):
 
 
 class Model(NamedTuple):
-    """What does not change during a simulation."""
+    """What does not change during a simulation.
+
+    Attributes:
+        tendon_laws: What tendons do by themselves: joints of which a length is the coordinate.
+    """
 
     bodies: Bodies
     inertias: Inertias
@@ -373,6 +398,8 @@ class Model(NamedTuple):
     meshes: Meshes
     rules: Rules
     closures: Closures
+    tendons: Tendons
+    tendon_laws: Joints
 
 
 class Work(NamedTuple):
@@ -402,6 +429,8 @@ class Work(NamedTuple):
         contact_moments: Its torsional and rolling friction.
         joint_forces: The joints' laws.
         closure_forces: The loop closures.
+        tendon_drives: Inputs of the tendons, by :class:`Engine.actuators`.
+        tendon_forces: The tendons' laws.
         newton: The solve.
         energy: What has been put into the simulation.
     """
@@ -429,5 +458,7 @@ class Work(NamedTuple):
     contact_moments: ContactMoments
     joint_forces: JointForces
     closure_forces: ClosureForces
+    tendon_drives: Drives
+    tendon_forces: JointForces
     newton: Newton
     energy: EnergyWatch

@@ -17,7 +17,7 @@ import pinocchio as pin
 
 from contact_core.base.errors import ModelError, ModelWarning, choices
 from contact_core.model.actuator import Actuator
-from contact_core.model.mjcf.actuators import read_actuators, tendon_limits
+from contact_core.model.mjcf.actuators import read_actuators
 from contact_core.model.mjcf.document import MAIN, Document, number, vector
 from contact_core.model.mjcf.geom import FACETED, Geom, read_geom
 from contact_core.model.mjcf.joint import MjcfJoints
@@ -30,7 +30,8 @@ from contact_core.model.mjcf.rules import (
     paired,
     surroundings,
 )
-from contact_core.model.moving_body import ModelKeyframe
+from contact_core.model.mjcf.tendon import fixed_tendons, kept_lengths, read_tendons
+from contact_core.model.moving_body import ModelKeyframe, Tendon
 
 # Elements of a body that only concern looks and sensors.
 _LOOKS = {"camera", "light", "site"}
@@ -49,7 +50,9 @@ class MjcfModel:
         tree: Bodies and joints; a body on several joints is carried by one without mass each.
         starts: Joint with one coordinate -> its value where the bodies are as the file places them.
         springs: Joint -> stiffness [Nm/rad or N/m] and coordinate where it exerts nothing.
-        actuators: Name -> actuator of a joint with one coordinate.
+        actuators: Name -> actuator of a joint with one coordinate, or of a tendon.
+        tendons: Name -> fixed tendon of several joints, or of one with a law besides its range;
+            also lengths that an equality keeps.
         held: Name -> two bodies that an equality holds together.
         followers: Joint -> the one it follows, its coordinate per that one's, and its offset.
         keyframes: Keyframes by name.
@@ -64,6 +67,7 @@ class MjcfModel:
     starts: dict[str, float]
     springs: dict[str, tuple[float, float]]
     actuators: dict[str, Actuator]
+    tendons: dict[str, Tendon]
     followers: dict[str, tuple[str, float, float]]
     held: dict[str, HeldBodies]
     keyframes: dict[str, ModelKeyframe]
@@ -81,8 +85,8 @@ def read_mjcf(text: str, free: bool = False, weigh: bool = True, repair: bool = 
         text: Its text, with the files that it includes, see :func:`self_contained`.
         free: Whether its only root body floats, although the file fixes it.
         weigh: Whether the inertias are wanted, for which meshes have to be read.
-        repair: Whether height fields, and what tendons of several joints exert, are left out
-            instead of being refused.
+        repair: Whether height fields, and what spatial tendons exert, are left out instead of
+            being refused.
 
     Returns:
         The model. A warning says what is simulated differently.
@@ -163,23 +167,34 @@ class _Reader:
         starts = self.joints.starts
         floating = [str(name) for name in self.tree.names if name not in starts][1:]
         ranges = {name: self._range(name) for name in starts}
-        following = dict(followers(self.document, starts, self.repair, self.notes))
-        bounds = tendon_limits(self.document, following, self.repair, self.notes)
+        following = dict(followers(self.document, starts))
+        lengths = fixed_tendons(self.document, starts, following)
+        tendons, bounds = read_tendons(self.document, lengths, starts, self.repair, self.notes)
+        own = self.joints.limits | {name: t.law.effort for name, t in tendons.items()}
         actuators, limits = read_actuators(
-            self.document, ranges, floating, self.joints.limits, following,
+            self.document, ranges, floating, own, lengths, tendons,
             self.joints.inertia if self.weigh else lambda coefficients: 0.0, self.notes,
         )  # fmt: skip
         for name, limit in limits.items():
-            joint = self.tree.joints[self.tree.getJointId(name)]
-            self.tree.upperEffortLimit[joint.idx_v] = limit
+            if name in tendons:
+                law = replace(tendons[name].law, effort=limit)
+                tendons[name] = replace(tendons[name], law=law)
+            else:
+                joint = self.tree.joints[self.tree.getJointId(name)]
+                self.tree.upperEffortLimit[joint.idx_v] = limit
         for name, (lower, upper) in bounds:
             self._narrow(name, lower, upper)
+        taken = {*starts, *tendons}
+        tendons |= kept_lengths(
+            self.document, lengths, starts, following, taken, self.repair, self.notes
+        )
         touches, gravity = surroundings(self.document, self.notes)
         return MjcfModel(
             tree=self.tree,
             starts=starts,
             springs=self.joints.springs,
             actuators=actuators,
+            tendons=tendons,
             followers=following,
             held=dict(held_bodies(self.document, self._poses())),
             keyframes=dict(self._keyframes()),

@@ -27,21 +27,21 @@ _OF_BODIES = ("connect", WELD)
 
 
 def followers(
-    document: Document, starts: Mapping[str, float], repair: bool, notes: list[str]
+    document: Document, starts: Mapping[str, float]
 ) -> Iterator[tuple[str, tuple[str, float, float]]]:
     """Yield the joints that a linear equality makes follow another one, also one of a tendon.
+
+    Equalities of tendons that do not are those of :func:`kept_lengths`.
 
     Args:
         document: The file.
         starts: Joint -> coordinate from which equalities count.
-        repair: Whether equalities of tendons that are not this are left out.
-        notes: Gets what is.
 
     Yields:
         The joint; the one it follows, its coordinate per that one's, and its offset.
 
     Raises:
-        ModelError: If an equality is neither this nor one of bodies.
+        ModelError: If an equality of joints is not this.
     """
     seen: set[str] = set()
     for element in document.sections("equality"):
@@ -51,12 +51,11 @@ def followers(
         name, master = attributes.get("joint1", ""), attributes.get("joint2", "")
         where = f"equality {element.tag} '{attributes.get('name', name)}'"
         coupled = _coupled(document, attributes) if element.tag == "tendon" else {}
-        if element.tag == "tendon" and repair and not coupled:
-            notes.append(f"{where}: left out")
-            continue
         if coupled:
             master, name = coupled
-        elif element.tag != "joint" or not master:
+        if element.tag == "tendon" and (not coupled or name in seen):
+            continue
+        if not coupled and (element.tag != "joint" or not master):
             raise ModelError(
                 f"{where} (valid: a joint that follows another one, {', '.join(_OF_BODIES)})"
             )

@@ -197,15 +197,92 @@ def test_a_gripper_that_a_tendon_drives_is_driven_as_in_mujoco(coefficient, rati
         assert force == pytest.approx(expected, rel=1e-9)
 
 
-def test_a_tendon_of_joints_that_go_their_own_ways_is_named():
+TIED = """<tendon><fixed name="{}" {}><joint joint="i" coef="0.5"/><joint joint="j" coef="-0.25"/>
+  </fixed></tendon>"""
+
+
+@pytest.mark.parametrize("name", ["t", "i"])
+def test_a_tendon_of_joints_that_go_their_own_ways_is_driven_as_in_mujoco(name):
+    """Also one with the name of a joint."""
+    mujoco = pytest.importorskip("mujoco")
+    drive = f"""<actuator><position name="p" tendon="{name}" kp="70" dampratio="0.6" gear="2"
+      ctrlrange="0 1" forcerange="-8 8"/></actuator>"""
     text = mjcf(
-        body('<joint name="l"/>', "a") + body('<joint name="r"/>', "b"),
-        GRIPPER.format(1, 1)
-        .replace("<equality>", "<equality><!--")
-        .replace("</equality>", "--></equality>"),
+        body('<joint name="i"/>', "a") + body('<joint name="j"/>', "b"),
+        TIED.format(name, ""),
+        drive,
     )
-    with pytest.warns(ModelWarning, match="position 'grip' not read: no actuator of one joint"):
-        assert read_articulation(text).actuators == {}
+    found = read_articulation(text)
+    actuator = found.actuators["p"]
+    tendon = found.tendons[actuator.joint]
+    assert actuator.joint not in ("i", "j")
+    assert dict(tendon.coefficients) == {"i": 0.5, "j": -0.25}
+    assert tendon.law.effort == 16.0
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:], data.ctrl[:] = (0.1, -0.2), (0.05, -0.02), 0.1
+    mujoco.mj_forward(model, data)
+    length, rate = 0.5 * 0.1 + 0.25 * 0.2, 0.5 * 0.05 + 0.25 * 0.02
+    force = actuator.gain * 0.1 + actuator.offset
+    force -= actuator.stiffness * length + actuator.damping * rate
+    np.testing.assert_allclose(data.qfrc_actuator, [0.5 * force, -0.25 * force], rtol=1e-9)
+
+
+LAWS = """armature="1" damping="2" frictionloss="3" stiffness="4" range="-1 2"
+  actuatorfrcrange="-5 5" """
+
+
+@pytest.mark.parametrize(
+    ("springlength", "rest", "slack"),
+    [("", -0.3, 0.0), ('springlength="0.7"', 0.7, 0.0), ('springlength="0.7 0.9"', 0.7, 0.2)],
+)
+def test_a_tendon_says_what_it_does(springlength, rest, slack):
+    joints = body('<joint name="i" type="slide" ref="-0.5"/>', "a") + body(
+        '<joint name="j" type="slide" ref="0.2"/>', "b"
+    )
+    tendon = read_articulation(mjcf(joints, TIED.format("t", LAWS + springlength))).tendons["t"]
+    law = tendon.law
+    assert (law.armature, law.damping, law.friction, law.stiffness) == (1.0, 2.0, 3.0, 4.0)
+    assert (law.lower, law.upper, law.effort) == (-1.0, 2.0, 5.0)
+    assert (law.rest, tendon.slack) == pytest.approx((rest, slack))
+
+
+def test_a_tendon_follows_the_joints_that_follow_others():
+    """0.5 i - 0.25 j with j = 0.1 + 4 k."""
+    text = mjcf(
+        "".join(body(f'<joint name="{n}" type="slide"/>', f"b{n}") for n in "ijk"),
+        TIED.format("t", 'stiffness="1"'),
+        '<equality><joint joint1="j" joint2="k" polycoef="0.1 4"/></equality>',
+    )
+    tendon = read_articulation(text).tendons["t"]
+    assert dict(tendon.coefficients) == {"i": 0.5, "k": -1.0}
+    assert tendon.offset == pytest.approx(-0.025)
+
+
+def test_a_tendon_whose_length_cannot_change_exerts_nothing():
+    text = mjcf(TWO, TIED.format("t", 'stiffness="1" range="0.1 1"') + KEPT)
+    with pytest.warns(ModelWarning, match="tendon 't' is held at 0, beyond its range"):
+        found = read_articulation(text)
+    assert found.tendons == {}
+    assert [body.mimic is not None for body in found.bodies].count(True) == 1
+
+
+KEPT = '<equality><tendon tendon1="t"/></equality>'
+THREE = """<tendon><fixed name="t"><joint joint="i" coef="1"/><joint joint="j" coef="2"/>
+  <joint joint="k" coef="3"/></fixed><fixed name="u"><joint joint="k" coef="5"/></fixed></tendon>"""
+
+
+def test_lengths_that_are_kept_are_tendons_of_their_own():
+    """t = i + 2 j + 3 k stays, with 0.1 more; t less twice u = 5 k stays."""
+    joints = "".join(body(f'<joint name="{n}" type="slide" ref="0.5"/>', f"b{n}") for n in "ijk")
+    equalities = """<equality><tendon name="t" tendon1="t" polycoef="0.1"/>
+      <tendon name="e" tendon1="t" tendon2="u" polycoef="0 2"/></equality>"""
+    tendons = read_articulation(mjcf(joints, THREE, equalities)).tendons
+    one, two = tendons["t_equality"], tendons["e"]
+    assert dict(one.coefficients) == {"i": 1.0, "j": 2.0, "k": 3.0}
+    assert (one.law.stiffness, one.law.rest) == (np.inf, pytest.approx(3.1))
+    assert dict(two.coefficients) == {"i": 1.0, "j": 2.0, "k": -7.0}
+    assert (two.law.stiffness, two.law.rest) == (np.inf, pytest.approx(-2.0))
 
 
 def test_classes_may_switch_equalities_off():
@@ -272,9 +349,8 @@ def test_the_range_of_a_tendon_is_that_of_the_one_joint_it_depends_on():
         read_articulation(text.replace('range="-1 1"', 'range="0 1"'))
 
 
-LEFT_OUT = """<tendon><fixed name="t" stiffness="1" range="0 1"><joint joint="i" coef="1"/>
-  <joint joint="j" coef="1"/></fixed></tendon><equality><tendon name="e" tendon1="t" tendon2="t"/>
-  </equality>"""
+LEFT_OUT = """<tendon><spatial name="t" stiffness="1" range="0 1"><site site="a"/><site site="b"/>
+  </spatial></tendon><equality><tendon name="e" tendon1="t" tendon2="t"/></equality>"""
 
 
 def test_what_cannot_be_simulated_is_left_out_if_asked_to():
@@ -286,7 +362,10 @@ def test_what_cannot_be_simulated_is_left_out_if_asked_to():
     )
     with pytest.raises(ModelError, match="geom 'hill' is of type 'hfield'"):
         read_articulation(text)
-    with pytest.warns(ModelWarning, match="'hill' is a height field: left out; .*tendon 't' has"):
+    with pytest.warns(
+        ModelWarning,
+        match="'hill' is a height field: left out; .*tendon 't' has stiffness, range: ",
+    ):
         model = read_mjcf(text, repair=True)
     assert set(model.starts) == {"i", "j"}
     assert "hill" not in [geom.name for geom in model.geoms]
@@ -502,7 +581,7 @@ REFUSED = [
     (mjcf(body(JOINT), compiler='angel="radian"'), "unknown setting angel='radian' .valid: angle"),
     (
         mjcf(TWO, '<equality><tendon tendon1="t"/></equality>'),
-        "equality tendon '' .valid: a joint that follows another one, connect, weld",
+        "equality tendon '': ..t.. .valid: fixed tendons",
     ),
     (
         mjcf(TWO, '<equality><weld body1="a" body2="z"/></equality>'),
@@ -526,8 +605,21 @@ REFUSED = [
     ),
     (mjcf(TWO, '<equality><joint joint1="i"/></equality>'), "valid: a joint that follows another"),
     (
-        mjcf(TWO, '<tendon><fixed name="t" stiffness="1"><joint joint="i"/></fixed></tendon>'),
-        "tendon 't' has stiffness",
+        mjcf(TWO, '<tendon><spatial name="t" stiffness="1"/></tendon>'),
+        "tendon 't' has stiffness .valid: as a fixed one",
+    ),
+    (
+        mjcf(TWO, '<tendon><fixed name="t"><joint joint="k" coef="1"/></fixed></tendon>'),
+        "tendon 't': no joint 'k' .valid: j, i",
+    ),
+    (mjcf(TWO, TIED.format("t", 'damping="1 2"')), "tendon 't': damping='1 2' is not linear"),
+    (
+        mjcf(
+            TWO,
+            TIED.format("t", ""),
+            '<equality><tendon tendon1="t" tendon2="t" polycoef="0 1 1"/></equality>',
+        ),
+        "equality_0': polycoef 0 1 1 .valid: linear",
     ),
     (
         mjcf(TWO, '<actuator><motor joint="k"/></actuator>'),
@@ -556,7 +648,7 @@ def test_what_cannot_be_simulated_is_named(text, message):
         ),
         (
             mjcf(body(JOINT), '<actuator><motor name="m" site="s"/></actuator>'),
-            "motor 'm' not read: no actuator of one joint",
+            "motor 'm' not read: no actuator of a joint or a fixed tendon",
         ),
     ],
 )
