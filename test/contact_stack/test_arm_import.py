@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import coal
@@ -133,6 +134,21 @@ def test_nothing_is_replaced_and_nothing_half_done_is_left(maker, tmp_path, monk
     made = {path.name for path in (tmp_path / "my_arm").iterdir()}
     # What is not the import's own stays.
     assert {"mine", "my_arm.yaml", "my_arm.urdf"} <= made
+
+
+def test_links_without_an_inertial_weigh_something_if_asked_to(
+    maker, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    text = maker.read_text()
+    fingers = re.compile(r'(<link name="finger_\w+">)<inertial>.*?</inertial>', re.DOTALL)
+    bare, count = fingers.subn(r"\1", text)
+    assert count == 2
+    maker.write_text(bare)
+    assert cli.main(["import", str(maker), "--density", "2000", "--json", "report.json"]) == 0
+    assert "at 2000 kg/m^3: 'finger_left' 0.032 kg" in capsys.readouterr().out
+    report = json.loads((tmp_path / "report.json").read_text())["check"]
+    assert report["mass"] == pytest.approx(sum(2.0 / k for k in range(1, JOINTS + 1)) + 0.064)
 
 
 def test_two_arms_and_none_are_refused_by_name(maker, capsys):
