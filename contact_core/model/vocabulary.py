@@ -191,7 +191,7 @@ MJCF: Table = {
     "freejoint": "@name @group. @align?",
     "geom": "@name @class @type @contype @conaffinity @condim @group @size @material @friction "
     "@mass @density @shellinertia @solmix# @solref# @solimp# @margin? @gap? @priority @adhesion? "
-    "@surfacevel? @fromto @hfield @mesh @fitscale? @rgba @fluidshape. @fluidcoef. @user. plugin? "
+    "@surfacevel? @fromto @hfield @mesh @fitscale @rgba @fluidshape. @fluidcoef. @user. plugin? "
     + _POSE,
     "contact": "pair exclude",
     "pair": "@name @class @geom1 @geom2 @condim# @friction# @solref# @solimp# @solreffriction# "

@@ -349,6 +349,27 @@ def test_the_range_of_a_tendon_is_that_of_the_one_joint_it_depends_on():
         read_articulation(text.replace('range="-1 1"', 'range="0 1"'))
 
 
+@pytest.mark.parametrize("kind", ["sphere", "capsule", "cylinder", "box", "ellipsoid"])
+def test_a_simple_geom_is_fitted_to_a_mesh_as_in_mujoco(kind):
+    mujoco = pytest.importorskip("mujoco")
+    corners = np.random.default_rng(0).normal(size=(12, 3)) * [0.05, 0.1, 0.3] + 0.2
+    mesh = f'<mesh name="m" inertia="convex" vertex="{" ".join(map(str, corners.ravel()))}"/>'
+    geom = f'<geom name="g" type="{kind}" mesh="m" fitscale="1.5" pos="1 2 3" euler="10 20 30"/>'
+    text = mjcf(f'<body name="b"><freejoint/>{geom}</body>', f"<asset>{mesh}</asset>")
+    (found,) = read_mjcf(text).geoms
+    model = mujoco.MjModel.from_xml_string(text)
+    assert found.kind == kind
+    assert found.size == pytest.approx(model.geom_size[0, : len(found.size)], rel=1e-5)
+    assert found.placement.translation == pytest.approx(model.geom_pos[0], abs=1e-5)
+    turn = np.empty(9)
+    mujoco.mju_quat2Mat(turn, model.geom_quat[0])
+    if kind != "sphere":
+        along = found.placement.rotation.T @ turn.reshape(3, 3)
+        assert abs(along[2, 2]) == pytest.approx(1.0, abs=1e-6)
+    inertia = read_articulation(text).bodies[0].inertia
+    assert inertia.mass == pytest.approx(model.body_mass[1], rel=1e-5)
+
+
 LEFT_OUT = """<tendon><spatial name="t" stiffness="1" range="0 1"><site site="a"/><site site="b"/>
   </spatial></tendon><equality><tendon name="e" tendon1="t" tendon2="t"/></equality>"""
 
@@ -626,6 +647,12 @@ REFUSED = [
         r"motor '': no joint 'k' \(valid: j, i\)",
     ),
     (mjcf(TWO, '<contact><exclude body1="a" body2="z"/></contact>'), "exclude: no body 'z'"),
+    (mjcf('<geom type="plane" mesh="m"/>'), "is of type 'plane' and has a mesh"),
+    (mjcf('<geom type="mesh"/>'), "is of type 'mesh' and has no mesh"),
+    (
+        mjcf('<geom type="box" mesh="m"/>', compiler='fitaabb="true"'),
+        r"fitted to a box about its mesh \(valid: fitaabb='false'\)",
+    ),
 ]
 
 
