@@ -127,6 +127,7 @@ class ShearMemory(NamedTuple):
         twist: (nr, 3) turn of A against B that moments have held, world [rad].
         table: (hash) scratch, the pairs by the hash of their shapes; -1 where there is none.
         slot: (np) scratch, where they are in it.
+        before: (np) scratch, the one that each pair of the last evaluation was; -1 if it is new.
         q: (nq) positions after that step; where others were set by hand, nothing is sheared.
     """
 
@@ -140,6 +141,7 @@ class ShearMemory(NamedTuple):
     twist: Annotated[np.ndarray, float, "nr", 3]
     table: Annotated[np.ndarray, int, "hash"]
     slot: Annotated[np.ndarray, int, "np"]
+    before: Annotated[np.ndarray, int, "np"]
     q: Annotated[np.ndarray, float, "nq"]
 
 

@@ -94,7 +94,7 @@ def roll(
     shear = ShearMemory(
         memory.number.copy(), memory.shapes.copy(), memory.first.copy(), memory.energy.copy(),
         memory.speed.copy(), memory.point.copy(), memory.shear.copy(), memory.twist.copy(),
-        memory.table, memory.slot, memory.q.copy(),
+        memory.table, memory.slot, memory.before, memory.q.copy(),
     )  # fmt: skip
     for sample in range(q.shape[0]):
         statuses[sample] = _roll(

@@ -264,6 +264,7 @@ def _solve_again(
     parts, nv, _ = systems.shape
     h = simulation.settings.time_step / parts
     contacts = evaluate(simulation)
+    recall_shear(simulation, contacts)
     average_bias(simulation)
     newton, islands = simulation.newton, simulation.islands
     start_step(simulation, contacts)
@@ -378,8 +379,7 @@ def _differentiate_residual(
                 update_motion(simulation)
             if kind in (POSITION, VELOCITY):
                 average_bias(simulation)
-            if kind != POSITION:
-                recall_shear(simulation, contacts)
+            recall_shear(simulation, contacts)
             _hold_velocity(simulation, contacts, part, velocities, changes, column, amount)
             for k in range(nv):
                 changes[part + 1, k, column] = right_side[place[k]] - changes[part + 1, k, column]

@@ -30,7 +30,14 @@ from tamsi_sim.scheme.free_rotation import average_rotations, look_ahead
 from tamsi_sim.scheme.islands import number_rows, update_islands
 from tamsi_sim.scheme.joint_forces import bend
 from tamsi_sim.scheme.motion import update_motion
-from tamsi_sim.scheme.shear import copy_array, forget_shear, keep_shear, move_shear, recall_shear
+from tamsi_sim.scheme.shear import (
+    copy_array,
+    find_before,
+    forget_shear,
+    keep_shear,
+    move_shear,
+    recall_shear,
+)
 from tamsi_sim.scheme.solver import solve
 from tamsi_sim.scheme.spinning_trees import average_spins
 
@@ -104,6 +111,7 @@ def proceed(simulation: Simulation) -> int:
     contacts = simulation.contacts.number[0]
     counters[STEPS] += 1
     counters[CONTACTS] += contacts
+    recall_shear(simulation, contacts)
     if runs_away(simulation, contacts):
         return DIVERGED
     drives = simulation.drives
@@ -170,7 +178,7 @@ def evaluate(simulation: Simulation) -> int:
     )
     number_rows(simulation, held)
     find_moments(simulation, held)
-    recall_shear(simulation, held)
+    find_before(simulation, held)
     update_closures(simulation)
     drives, damping = simulation.drives, simulation.joint_forces.damping
     mass_matrix = simulation.dynamics.mass_matrix
