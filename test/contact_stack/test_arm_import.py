@@ -218,6 +218,16 @@ def test_a_mjcf_with_a_gripper_of_tendons_keeps_its_masses(tmp_path, capsys):
     assert apart == pytest.approx([0.0, 0.08, 0.0], abs=1e-6)
 
 
+def test_springs_and_tendons_of_a_mjcf_are_named(tmp_path, capsys):
+    file = tmp_path / "arm.xml"
+    text = mjcf().replace('name="j1" axis', 'name="j1" stiffness="1" axis')
+    tendon = """<fixed name="tie" stiffness="1"><joint joint="j1" coef="1"/>
+      <joint joint="j2" coef="1"/></fixed></tendon>"""
+    file.write_text(text.replace("</tendon>", tendon))
+    assert cli.main(["import", str(file), "--out", str(tmp_path / "out")]) == 0
+    assert "the springs of j1 and the tendons tie are left out" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("tolerance", [0.02, 0.01])
 def test_primitives_stand_off_a_mesh_by_no_more_than_asked(tolerance):
     points, triangles = bent_link()
