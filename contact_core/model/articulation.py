@@ -110,11 +110,11 @@ def _tied(tendons: Mapping[str, Tendon], joints: set[str]) -> Iterator[tuple[str
 
 
 def _sprung(body: MovingBody, mjcf: MjcfModel) -> MovingBody:
-    """Add what Pinocchio's model does not hold: where a joint starts, and its spring."""
+    """Add what Pinocchio's model does not hold: where a joint starts, its spring, its weight."""
     stiffness, rest = mjcf.springs.get(body.joint, (0.0, 0.0))
     law = replace(body.law, stiffness=stiffness, rest=rest)
     start = (mjcf.starts[body.joint],) if body.joint in mjcf.starts else body.start
-    return replace(body, start=start, law=law)
+    return replace(body, start=start, law=law, weight=mjcf.weights.get(body.joint, 1.0))
 
 
 def _from_tree(

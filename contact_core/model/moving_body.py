@@ -77,6 +77,7 @@ class MovingBody:
         start: Where it starts if nothing else is said: its coordinate [rad or m], of a ball joint
             a quaternion (x, y, z, w).
         speed: How fast it starts then, see :meth:`Articulation.velocity`; empty if it is at rest.
+        weight: Share of its weight that acts; the rest is compensated.
     """
 
     joint: str
@@ -89,6 +90,7 @@ class MovingBody:
     mimic: Mimic | None = None
     start: tuple[float, ...] = (0.0,)
     speed: tuple[float, ...] = ()
+    weight: float = 1.0
 
 
 @dataclass(frozen=True)

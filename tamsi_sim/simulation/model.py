@@ -338,7 +338,7 @@ class _Builder:
         rows.inertias["mass"].append(body.inertia.mass)
         rows.inertias["center"].append(body.inertia.lever)
         rows.inertias["inertia"].append(body.inertia.inertia)
-        rows.inertias["gravity"].append(instance.gravity)
+        rows.inertias["gravity"].append(body.weight * np.array(instance.gravity))
         rows.bodies["first_column"].append(len(rows.bodies["column_dof"]))
         column_parent = rows.bodies["last_column"][parent] if parent >= 0 else -1
         for k in range(columns_of(body.kind)):

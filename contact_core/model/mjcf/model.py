@@ -37,8 +37,8 @@ from contact_core.model.moving_body import ModelKeyframe, Tendon
 _LOOKS = {"camera", "light", "site"}
 _BODY = ("body", "frame", "inertial", "joint", "freejoint", "geom")
 _SECTIONS = (
-    "compiler", "option", "size", "visual", "statistic", "default", "asset", "worldbody", "contact",
-    "equality", "tendon", "actuator", "sensor", "keyframe", "custom",
+    "compiler", "option", "size", "visual", "statistic", "default", "extension", "asset",
+    "worldbody", "contact", "equality", "tendon", "actuator", "sensor", "keyframe", "custom",
 )  # fmt: skip
 
 
@@ -50,6 +50,7 @@ class MjcfModel:
         tree: Bodies and joints; a body on several joints is carried by one without mass each.
         starts: Joint with one coordinate -> its value where the bodies are as the file places them.
         springs: Joint -> stiffness [Nm/rad or N/m] and coordinate where it exerts nothing.
+        weights: Joint -> share of the weight of what it carries itself that is not compensated.
         actuators: Name -> actuator of a joint with one coordinate, or of a tendon.
         tendons: Name -> fixed tendon of several joints, or of one with a law besides its range;
             also lengths that an equality keeps.
@@ -66,6 +67,7 @@ class MjcfModel:
     tree: pin.Model
     starts: dict[str, float]
     springs: dict[str, tuple[float, float]]
+    weights: dict[str, float]
     actuators: dict[str, Actuator]
     tendons: dict[str, Tendon]
     followers: dict[str, tuple[str, float, float]]
@@ -135,6 +137,9 @@ class _Reader:
         self.parents: dict[str, str] = {}  # of a body that moves relative to it
         self.welded = {WORLD: WORLD}  # body -> the first body that it does not move relative to
         self.inertias: dict[str, pin.Inertia] = {}
+        # Body, and joint that carries it -> share of its weight that acts.
+        self.weights: dict[str, float] = {}
+        self.joint_weights: dict[str, float] = {}
         self.meshes = {
             element.get("name", ""): document.attributes(element)
             for element in document.sections("asset")
@@ -193,6 +198,7 @@ class _Reader:
             tree=self.tree,
             starts=starts,
             springs=self.joints.springs,
+            weights=self.joint_weights,
             actuators=actuators,
             tendons=tendons,
             followers=following,
@@ -352,11 +358,7 @@ class _Reader:
     def _check_body(self, name: str, element: ElementTree.Element) -> None:
         if element.get("mocap") == "true":
             self.notes.append(f"body '{name}' is moved by motion capture: it stays where it is")
-        if number(element.attrib, "gravcomp", "0") != 0.0:
-            raise ModelError(
-                f"body '{name}' has gravcomp='{element.get('gravcomp')}' (valid: 0; add it with "
-                "weightless=True, which compensates the weight of all bodies)"
-            )
+        self.weights[name] = 1.0 - number(element.attrib, "gravcomp", "0")
 
     def _add_frame(self, name: str, joint: int, pose: pin.SE3) -> None:
         self.tree.addFrame(pin.Frame(name, joint, 0, pose, pin.FrameType.BODY))
@@ -384,6 +386,12 @@ class _Reader:
             frame = self.tree.frames[self.tree.getFrameId(body, pin.FrameType.BODY)]
             if frame.parentJoint and inertia.mass != 0.0:
                 self.tree.appendBodyToJoint(frame.parentJoint, inertia, frame.placement)
+                joint = str(self.tree.names[frame.parentJoint])
+                if self.joint_weights.setdefault(joint, self.weights[body]) != self.weights[body]:
+                    raise ModelError(
+                        f"body '{body}' has another gravcomp than what it is fixed to (valid: one "
+                        "for both)"
+                    )
 
     def _poses(self) -> dict[str, pin.SE3]:
         """Bodies in the world, where the file places them."""

@@ -13,6 +13,7 @@ from contact_core.multibody.collision.shapes import ShapeKind
 from contact_core.multibody.rigid_body.joints import BALL as BALL_JOINT
 from contact_core.multibody.rigid_body.joints import FREE, PRISMATIC, REVOLUTE
 from contact_core.robot.description import collision_shapes, read_urdf
+from tamsi_sim.simulation.world import World
 
 BALL = '<geom name="ball" size="0.1" mass="2"/>'
 
@@ -349,6 +350,29 @@ def test_the_range_of_a_tendon_is_that_of_the_one_joint_it_depends_on():
         read_articulation(text.replace('range="-1 1"', 'range="0 1"'))
 
 
+def test_weights_are_compensated_body_by_body_as_in_mujoco():
+    mujoco = pytest.importorskip("mujoco")
+    fixed = body("", "c", gravcomp=0.4, pos="0 0.3 0")
+    inner = body('<joint name="k" axis="1 0 0"/>' + fixed, "b", gravcomp=0.4, pos="0 1 0")
+    text = mjcf(body('<joint name="j" axis="1 1 0"/>' + inner, "a", gravcomp=1))
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    engine = World().add("arm", text).build()
+    engine.q[:] = data.qpos[:] = 0.3, 0.7
+    mujoco.mj_forward(model, data)
+    engine.evaluate()
+    expected = data.qfrc_bias - data.qfrc_passive
+    assert np.abs(data.qfrc_passive).min() > 1.0
+    np.testing.assert_allclose(engine.work.dynamics.bias, expected, rtol=1e-9)
+
+
+def test_actuators_of_plugins_are_named():
+    plugin = """<extension><plugin plugin="mujoco.pid"><instance name="pid"/></plugin></extension>
+      <actuator><plugin name="m" joint="j" plugin="mujoco.pid" instance="pid"/></actuator>"""
+    with pytest.warns(ModelWarning, match="plugin 'm' not read: not affine"):
+        assert read_articulation(mjcf(body('<joint name="j"/>'), plugin)).actuators == {}
+
+
 @pytest.mark.parametrize("kind", ["sphere", "capsule", "cylinder", "box", "ellipsoid"])
 def test_a_simple_geom_is_fitted_to_a_mesh_as_in_mujoco(kind):
     mujoco = pytest.importorskip("mujoco")
@@ -585,7 +609,10 @@ REFUSED = [
         ),
         r"mesh 'm': vertex and face must be triples, .* \(valid: 0 to 3\)",
     ),
-    (mjcf(body(JOINT, gravcomp=1)), "body 'b' has gravcomp='1' .valid: 0"),
+    (
+        mjcf(body(JOINT + body("", "c", gravcomp=0.5), gravcomp=1)),
+        "body 'c' has another gravcomp than what it is fixed to",
+    ),
     (mjcf(body(JOINT, euler="1 2")), "body 'b': euler must be 3 finite"),
     (mjcf(body('<joint name="j" damping="x"/>')), "joint 'j': damping must be finite numbers, got"),
     (mjcf(body('<joint name="j" damping="1 2"/>')), "damping='1 2' is not linear .valid: one num"),
