@@ -14,7 +14,15 @@ import scipy
 
 from contact_core.base.errors import ModelError, choices
 from contact_core.model.mesh_file import load_mesh
-from contact_core.model.mjcf.document import Document, boolean, from_z, number, numbers, vector
+from contact_core.model.mjcf.document import (
+    Document,
+    boolean,
+    from_z,
+    number,
+    numbers,
+    unit,
+    vector,
+)
 from contact_core.multibody.collision.convex_mesh import hull_to_coal
 from contact_core.multibody.collision.shapes import (
     triangles_from_coal,
@@ -321,7 +329,7 @@ def read_geom(
             body=body,
             kind="mesh" if fitted else kind,
             size=size,
-            placement=frame * pose,
+            placement=frame * pose * _reference(meshes[mesh] if mesh is not None else {}),
             mass=mass,
             density=number(attributes, "density", "1000"),
             group=int(number(attributes, "group", "0")),
@@ -359,9 +367,13 @@ def _checked_mesh(mesh: Mapping[str, str]) -> Mapping[str, str]:
     """Check that a mesh is one we read."""
     if "file" not in mesh and "vertex" not in mesh:
         raise ModelError(f"mesh '{mesh.get('name')}' has neither a file nor vertices")
-    for key, plain in (("refpos", "0 0 0"), ("refquat", "1 0 0 0")):
-        if key in mesh and not np.array_equal(
-            vector(mesh, key, len(plain.split())), vector({}, key, len(plain.split()), plain)
-        ):
-            raise ModelError(f"mesh '{mesh.get('name')}' has a {key} (valid: {plain})")
     return mesh
+
+
+def _reference(mesh: Mapping[str, str]) -> pin.SE3:
+    """Pose of a mesh's corners, scaled as they are, in the frame that the geom has for it."""
+    scale = vector(mesh, "scale", 3, "1 1 1")
+    turn = pin.Quaternion(*unit(vector(mesh, "refquat", 4, "1 0 0 0"))).matrix().T
+    if (scale != scale[0]).any() and not np.array_equal(turn, np.eye(3)):
+        raise ModelError(f"mesh '{mesh.get('name')}' has a refquat and scales (valid: one scale)")
+    return pin.SE3(turn, -turn @ (scale * vector(mesh, "refpos", 3, "0 0 0")))

@@ -373,6 +373,32 @@ def test_actuators_of_plugins_are_named():
         assert read_articulation(mjcf(body('<joint name="j"/>'), plugin)).actuators == {}
 
 
+@pytest.mark.parametrize(
+    "reference",
+    [
+        'refpos="0.1 -0.2 0.3" scale="1 2 3"',
+        'refquat="2 1 -1 0.5" scale="2 2 2"',
+        'refpos="0.1 -0.2 0.3" refquat="1 -1 0 0" scale="0.5 0.5 0.5"',
+    ],
+)
+def test_the_frame_of_a_mesh_is_that_of_mujoco(reference):
+    mujoco = pytest.importorskip("mujoco")
+    corners = np.random.default_rng(1).normal(size=(9, 3)) * [0.05, 0.1, 0.3] + 0.2
+    vertex = " ".join(map(str, corners.ravel()))
+    mesh = f'<asset><mesh name="m" inertia="convex" {reference} vertex="{vertex}"/></asset>'
+    geom = '<geom type="mesh" mesh="m" pos="1 2 3" euler="10 20 30"/>'
+    text = mjcf(f'<body name="b"><freejoint/>{geom}</body>', mesh)
+    inertia = read_articulation(text).bodies[0].inertia
+    model = mujoco.MjModel.from_xml_string(text)
+    turn = np.empty(9)
+    mujoco.mju_quat2Mat(turn, model.body_iquat[1])
+    turn = turn.reshape(3, 3)
+    assert inertia.mass == pytest.approx(model.body_mass[1], rel=1e-5)
+    np.testing.assert_allclose(inertia.lever, model.body_ipos[1], atol=1e-5)
+    expected = turn @ np.diag(model.body_inertia[1]) @ turn.T
+    np.testing.assert_allclose(inertia.inertia, expected, rtol=1e-4, atol=1e-4 * expected.max())
+
+
 @pytest.mark.parametrize("kind", ["sphere", "capsule", "cylinder", "box", "ellipsoid"])
 def test_a_simple_geom_is_fitted_to_a_mesh_as_in_mujoco(kind):
     mujoco = pytest.importorskip("mujoco")
@@ -676,6 +702,14 @@ REFUSED = [
     (mjcf(TWO, '<contact><exclude body1="a" body2="z"/></contact>'), "exclude: no body 'z'"),
     (mjcf('<geom type="plane" mesh="m"/>'), "is of type 'plane' and has a mesh"),
     (mjcf('<geom type="mesh"/>'), "is of type 'mesh' and has no mesh"),
+    (
+        mjcf(
+            '<geom type="mesh" mesh="m"/>',
+            """<asset><mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1" refquat="1 1 0 0"
+              scale="1 2 1"/></asset>""",
+        ),
+        "mesh 'm' has a refquat and scales",
+    ),
     (
         mjcf('<geom type="box" mesh="m"/>', compiler='fitaabb="true"'),
         r"fitted to a box about its mesh \(valid: fitaabb='false'\)",
