@@ -14,10 +14,12 @@ import numpy as np
 
 from contact_core.base.errors import ModelError, choices
 from contact_core.model.mjcf.document import Document, linear, number, numbers, symmetric, vector
+from contact_core.model.mjcf.rules import OF_LENGTHS
 from contact_core.model.moving_body import JointLaw, Tendon
 
 _PASSIVE = ("stiffness", "damping", "frictionloss", "armature")
 _AUTOMATIC = -1.0  # a springlength: that at the start
+_SLIGHT = 1e-9  # what rounding leaves of a length
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,7 @@ def kept_lengths(
     repair: bool,
     notes: list[str],
 ) -> Iterator[tuple[str, Tendon]]:
-    """Yield what equalities of tendons keep that make no joint follow another one.
+    """Yield what equalities of joints and tendons keep that make no joint follow another one.
 
     Args:
         document: The file.
@@ -191,36 +193,41 @@ def kept_lengths(
         notes: Gets what is.
 
     Raises:
-        ModelError: If an equality names no fixed tendon, or is not linear.
+        ModelError: If an equality names no joint with one coordinate or fixed tendon, or is not
+            linear.
     """
+    joints = {joint: Length({joint: 1.0}, {}, 0.0) for joint in starts}
     for count, element in enumerate(document.sections("equality")):
         attributes = document.attributes(element, group="equality")
-        if element.tag != "tendon" or attributes.get("active") == "false":
+        if element.tag not in OF_LENGTHS or attributes.get("active") == "false":
             continue
+        known = joints if element.tag == "joint" else lengths
+        where = f"equality {element.tag} '{attributes.get('name', '')}'"
         name = attributes.get("name", f"equality_{count}")
         while name in taken:
             name += "_equality"
-        names = [attributes[key] for key in ("tendon1", "tendon2") if key in attributes]
-        if not all(tendon in lengths for tendon in names) or not names:
-            where = f"equality tendon '{attributes.get('name', '')}'"
+        keys = (f"{element.tag}1", f"{element.tag}2")
+        names = [attributes[key] for key in keys if key in attributes]
+        if not set(names) <= set(known) or not names:
             if not repair:
-                raise ModelError(f"{where}: {names} (valid: fixed tendons; {choices(lengths)})")
+                valid = choices(known) if known else "valid: none"
+                raise ModelError(f"{where}: {names} ({valid}; no spatial tendon)")
             notes.append(f"{where}: left out")
             continue
         given = numbers(attributes, "polycoef")
         constant, ratio = (float(value) for value in (*given[:2], *(0.0, 1.0)[len(given) :]))
         if given[2:].any() and len(names) > 1:
-            raise ModelError(
-                f"equality tendon '{name}': polycoef {attributes['polycoef']} (valid: linear)"
-            )
-        coefficients = dict(lengths[names[0]].coefficients)
+            raise ModelError(f"{where}: polycoef {attributes['polycoef']} (valid: linear)")
+        coefficients = dict(known[names[0]].coefficients)
         if len(names) > 1:
-            for joint, other in lengths[names[1]].coefficients.items():
+            for joint, other in known[names[1]].coefficients.items():
                 coefficients[joint] = coefficients.get(joint, 0.0) - ratio * other
         kept = _length(coefficients, following)
+        rest = kept.at(starts) + constant
         if kept.ratios:
-            law = JointLaw(stiffness=np.inf, rest=kept.at(starts) + constant)
-            yield name, Tendon(kept.ratios, kept.offset, law)
+            yield name, Tendon(kept.ratios, kept.offset, JointLaw(stiffness=np.inf, rest=rest))
+        elif abs(kept.offset - rest) > _SLIGHT:
+            notes.append(f"{where} contradicts others: left out")
 
 
 def _named(document: Document) -> Iterator[tuple[str, ElementTree.Element]]:

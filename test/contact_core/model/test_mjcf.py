@@ -229,6 +229,26 @@ def test_a_tendon_of_joints_that_go_their_own_ways_is_driven_as_in_mujoco(name):
     np.testing.assert_allclose(data.qfrc_actuator, [0.5 * force, -0.25 * force], rtol=1e-9)
 
 
+LOCKED = """<equality><joint joint1="i" joint2="j" polycoef="0.1 2"/>
+  <joint name="lock" joint1="j" polycoef="0.3"/>
+  <joint name="other" joint1="i" joint2="k" polycoef="0 -1"/>
+  <joint joint1="i" joint2="j" polycoef="0.2 2"/></equality>"""
+
+
+def test_a_joint_may_be_kept_or_follow_several():
+    """Follows: i = 0.1 + 2 j; kept: j at 0.3 beyond its start, and i + k; the last contradicts."""
+    joints = "".join(body(f'<joint name="{n}" type="slide" ref="0.5"/>', f"b{n}") for n in "ijk")
+    with pytest.warns(ModelWarning, match="equality joint '' contradicts others: left out"):
+        found = read_articulation(mjcf(joints, LOCKED))
+    (mimic,) = (b.mimic for b in found.bodies if b.mimic)
+    assert (mimic.master, mimic.ratio, mimic.offset) == ("j", 2.0, pytest.approx(-0.4))
+    lock, other = found.tendons["lock"], found.tendons["other"]
+    assert dict(lock.coefficients) == {"j": 1.0}
+    assert (lock.law.stiffness, lock.law.rest) == (np.inf, pytest.approx(0.8))
+    assert dict(other.coefficients) == {"j": 2.0, "k": 1.0}
+    assert (other.law.rest, other.offset) == (pytest.approx(1.0), pytest.approx(-0.4))
+
+
 LAWS = """armature="1" damping="2" frictionloss="3" stiffness="4" range="-1 2"
   actuatorfrcrange="-5 5" """
 
@@ -655,7 +675,7 @@ REFUSED = [
     (mjcf(body(JOINT), compiler='angel="radian"'), "unknown setting angel='radian' .valid: angle"),
     (
         mjcf(TWO, '<equality><tendon tendon1="t"/></equality>'),
-        "equality tendon '': ..t.. .valid: fixed tendons",
+        "equality tendon '': ..t.. .valid: none; no spatial tendon",
     ),
     (
         mjcf(TWO, '<equality><weld body1="a" body2="z"/></equality>'),
@@ -674,10 +694,10 @@ REFUSED = [
         "polycoef 0 1 1 .valid: linear",
     ),
     (
-        mjcf(TWO, "<equality>" + 2 * '<joint joint1="i" joint2="j"/>' + "</equality>"),
-        "'i' follows another one already",
+        mjcf(TWO, '<equality><joint joint1="k"/></equality>'),
+        "equality joint '': ..k.. .valid: j, i",
     ),
-    (mjcf(TWO, '<equality><joint joint1="i"/></equality>'), "valid: a joint that follows another"),
+    (mjcf(TWO, '<equality><flex flex="f"/></equality>'), "valid: joint, tendon, connect, weld"),
     (
         mjcf(TWO, '<tendon><spatial name="t" stiffness="1"/></tendon>'),
         "tendon 't' has stiffness .valid: as a fixed one",
@@ -693,7 +713,7 @@ REFUSED = [
             TIED.format("t", ""),
             '<equality><tendon tendon1="t" tendon2="t" polycoef="0 1 1"/></equality>',
         ),
-        "equality_0': polycoef 0 1 1 .valid: linear",
+        "equality tendon '': polycoef 0 1 1 .valid: linear",
     ),
     (
         mjcf(TWO, '<actuator><motor joint="k"/></actuator>'),
