@@ -30,7 +30,7 @@ REASONS = {
     "drake:ball_constraint": _CLOSE,
     "gazebo/joint": "not read: what it closes stays open (World.connect and World.weld close it)",
     "drake:linear_spring_damper": "a spring between two links cannot be simulated",
-    "drake:tendon_constraint": "a tendon cannot be simulated",
+    "drake:tendon_constraint": "tendons are read of a MJCF alone",
     "drake:ellipsoid": "an ellipsoid (valid: sphere, box, cylinder, capsule, mesh)",
     "drake:collision_filter_group": "not read (World.collide_with_itself has apart)",
     "drake:controller_gains": "not read (the engine's drives have gains of their own)",
