@@ -17,6 +17,7 @@ from tamsi_sim.simulation.records import ContactPoint, Trajectory
 from tamsi_sim.simulation.rollouts import Rollouts
 from tamsi_sim.simulation.sensor_noise import SensorNoise
 from tamsi_sim.simulation.sensors import ForceTorque, Imu, JointTorque
+from tamsi_sim.simulation.tendons import TendonState
 from tamsi_sim.simulation.world import World
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "SolverConfig",
     "StepStatus",
     "Surface",
+    "TendonState",
     "Trajectory",
     "World",
     "build_model",

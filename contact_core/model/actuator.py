@@ -1,4 +1,4 @@
-"""What an actuator exerts on a joint: affine in its command, and in the joint's motion."""
+"""What an actuator exerts on a joint or tendon: affine in its command, and in this one's motion."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Actuator:
     """Exerts gain u + offset - stiffness q - damping v for a command u.
 
     Attributes:
-        joint: The joint that it drives.
+        joint: The joint that it drives, or the fixed tendon, whose q is its length.
         gain: Effort per command [Nm or N per unit of the command].
         offset: Effort at command, position and velocity zero [Nm or N].
         stiffness: [Nm/rad or N/m].

@@ -20,7 +20,7 @@ from contact_core.model.extensions import ARMATURE, SPRING
 from contact_core.model.mesh_file import read_solids, shared_inertia
 from contact_core.model.mjcf.model import MjcfModel, read_mjcf
 from contact_core.model.model_file import MJCF
-from contact_core.model.moving_body import Articulation, JointLaw, Mimic, MovingBody
+from contact_core.model.moving_body import Articulation, JointLaw, Mimic, MovingBody, Tendon
 from contact_core.model.sdf import BALL as BALL_IN_URDF
 from contact_core.model.urdf import lock_joints, read_tree
 from contact_core.multibody.rigid_body.joints import BALL, FREE, PRISMATIC, REVOLUTE, joint_type
@@ -74,8 +74,14 @@ def read_articulation(
             else actuator
             for name, actuator in mjcf.actuators.items()
         }
-        actuators = {name: actuator for name, actuator in felt.items() if actuator.joint in own}
-        return replace(articulation, bodies=bodies, keyframes=mjcf.keyframes, actuators=actuators)
+        tendons = dict(_tied(mjcf.tendons, own))
+        actuators = {
+            name: actuator for name, actuator in felt.items() if actuator.joint in {*own, *tendons}
+        }
+        return replace(
+            articulation, bodies=bodies, keyframes=mjcf.keyframes, actuators=actuators,
+            tendons=tendons,
+        )  # fmt: skip
     base = [pin.JointModelFreeFlyer()] if free else []
     model = read_tree(text, *base)
     elements = {joint.get("name", ""): joint for joint in root.findall("joint")}
@@ -95,12 +101,20 @@ def _check_axes(elements: Mapping[str, ElementTree.Element]) -> None:
                 raise ModelError(f"joint '{name}' has the axis '{text}' (valid: a direction)")
 
 
+def _tied(tendons: Mapping[str, Tendon], joints: set[str]) -> Iterator[tuple[str, Tendon]]:
+    """Yield tendons without the joints that are held where their coordinate is zero."""
+    for name, tendon in tendons.items():
+        left = {joint: c for joint, c in tendon.coefficients.items() if joint in joints}
+        if left:
+            yield name, replace(tendon, coefficients=left)
+
+
 def _sprung(body: MovingBody, mjcf: MjcfModel) -> MovingBody:
-    """Add what Pinocchio's model does not hold: where a joint starts, and its spring."""
+    """Add what Pinocchio's model does not hold: where a joint starts, its spring, its weight."""
     stiffness, rest = mjcf.springs.get(body.joint, (0.0, 0.0))
     law = replace(body.law, stiffness=stiffness, rest=rest)
     start = (mjcf.starts[body.joint],) if body.joint in mjcf.starts else body.start
-    return replace(body, start=start, law=law)
+    return replace(body, start=start, law=law, weight=mjcf.weights.get(body.joint, 1.0))
 
 
 def _from_tree(

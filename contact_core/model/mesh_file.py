@@ -77,12 +77,22 @@ def read_solids(model: pin.Model, urdf: str, kind: pin.GeometryType) -> list[pin
 def shared_inertia(solids: Iterable[pin.GeometryObject], mass: float) -> np.ndarray | None:
     """Return the rotational inertia (3, 3) of solids that share a mass evenly [kg m^2].
 
-    It is about their common centre, along the axes of the joint that carries them. A mesh that is
-    not closed counts as its convex hull. None if there are none, or one has no volume.
+    Args:
+        solids: See :func:`inertia_of`.
+        mass: Of all together [kg].
+    """
+    total = inertia_of(solids)
+    return None if total is None else np.array(total.inertia) * (mass / total.mass)
+
+
+def inertia_of(solids: Iterable[pin.GeometryObject]) -> pin.Inertia | None:
+    """Return the inertia of solids of density 1, in the frame of the joint that carries them.
+
+    A mesh that is not closed counts as its convex hull. None if there are none, or one has no
+    volume.
 
     Args:
         solids: They.
-        mass: Of all together [kg].
     """
     total = pin.Inertia.Zero()
     try:
@@ -95,7 +105,7 @@ def shared_inertia(solids: Iterable[pin.GeometryObject], mass: float) -> np.ndar
             total += solid.placement.act(own)
     except (ValueError, RuntimeError):
         return None
-    return np.array(total.inertia) * (mass / total.mass) if total.mass > 0.0 else None
+    return total if total.mass > 0.0 else None
 
 
 def _is_closed(mesh: coal.BVHModelBase) -> bool:

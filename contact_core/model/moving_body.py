@@ -77,6 +77,7 @@ class MovingBody:
         start: Where it starts if nothing else is said: its coordinate [rad or m], of a ball joint
             a quaternion (x, y, z, w).
         speed: How fast it starts then, see :meth:`Articulation.velocity`; empty if it is at rest.
+        weight: Share of its weight that acts; the rest is compensated.
     """
 
     joint: str
@@ -89,6 +90,25 @@ class MovingBody:
     mimic: Mimic | None = None
     start: tuple[float, ...] = (0.0,)
     speed: tuple[float, ...] = ()
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Tendon:
+    """A fixed tendon: a length that is linear in the coordinates of joints.
+
+    Attributes:
+        coefficients: Joint that follows no other -> the length per unit of its coordinate.
+        offset: The length where these are zero.
+        law: What it does by itself, per unit of its length; if its stiffness is infinite, it is
+            held at the length ``rest``.
+        slack: How much longer than ``rest`` it is before its spring pulls.
+    """
+
+    coefficients: Mapping[str, float]
+    offset: float = 0.0
+    law: JointLaw = field(default_factory=JointLaw)
+    slack: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -116,14 +136,16 @@ class Articulation:
         bodies: Parents first.
         links: Link -> its body, -1 for the root, and its pose in that body.
         keyframes: Keyframes by name.
-        actuators: Name -> actuator of a joint that follows no other; of those that do, as it is
-            felt by the one they follow.
+        actuators: Name -> actuator of a joint that follows no other, or of a tendon; of joints that
+            do, as it is felt by the one they follow.
+        tendons: Fixed tendons by name, none of which is that of a joint.
     """
 
     bodies: tuple[MovingBody, ...]
     links: dict[str, tuple[int, pin.SE3]]
     keyframes: Mapping[str, ModelKeyframe] = field(default_factory=dict)
     actuators: Mapping[str, Actuator] = field(default_factory=dict)
+    tendons: Mapping[str, Tendon] = field(default_factory=dict)
 
     def at(self, keyframe: str, turn: np.ndarray | None = None) -> Articulation:
         """Return the same bodies, starting as a keyframe says.

@@ -30,7 +30,7 @@ REASONS = {
     "drake:ball_constraint": _CLOSE,
     "gazebo/joint": "not read: what it closes stays open (World.connect and World.weld close it)",
     "drake:linear_spring_damper": "a spring between two links cannot be simulated",
-    "drake:tendon_constraint": "a tendon cannot be simulated",
+    "drake:tendon_constraint": "tendons are read of a MJCF alone",
     "drake:ellipsoid": "an ellipsoid (valid: sphere, box, cylinder, capsule, mesh)",
     "drake:collision_filter_group": "not read (World.collide_with_itself has apart)",
     "drake:controller_gains": "not read (the engine's drives have gains of their own)",
@@ -191,18 +191,18 @@ MJCF: Table = {
     "freejoint": "@name @group. @align?",
     "geom": "@name @class @type @contype @conaffinity @condim @group @size @material @friction "
     "@mass @density @shellinertia @solmix# @solref# @solimp# @margin? @gap? @priority @adhesion? "
-    "@surfacevel? @fromto @hfield @mesh @fitscale? @rgba @fluidshape. @fluidcoef. @user. plugin? "
+    "@surfacevel? @fromto @hfield @mesh @fitscale @rgba @fluidshape. @fluidcoef. @user. plugin? "
     + _POSE,
     "contact": "pair exclude",
     "pair": "@name @class @geom1 @geom2 @condim# @friction# @solref# @solimp# @solreffriction# "
     "@margin? @gap? @adhesion?",
     "exclude": "@name @body1 @body2",
     "tendon": "fixed spatial " + _LIMIT_LAW + "@class @group. @limited @range @stiffness @damping "
-    "@frictionloss @springlength. @armature @material. @rgba. @user. @width.",
+    "@frictionloss @springlength @armature @material. @rgba. @user. @width.",
     **dict.fromkeys(
         ("fixed", "spatial"),
-        "@name @class @group. @limited @range @actuatorfrclimited. @actuatorfrcrange? @stiffness "
-        "@damping @frictionloss @springlength. @armature @material. @rgba. @user. @width. "
+        "@name @class @group. @limited @range @actuatorfrclimited @actuatorfrcrange @stiffness "
+        "@damping @frictionloss @springlength @armature @material. @rgba. @user. @width. "
         "joint site. geom. pulley. " + _LIMIT_LAW,
     ),
     "fixed/joint": "@joint @coef",
@@ -210,7 +210,8 @@ MJCF: Table = {
     "connect": "@body1 @body2 @anchor @site1 @site2 " + _EQUALITY,
     "weld": "@body1 @body2 @anchor @relpose @site1 @site2 @torquescale# " + _EQUALITY,
     "equality/joint": "@joint1 @joint2 @polycoef " + _EQUALITY,
-    **dict.fromkeys(("equality/tendon", "flex", "flexvert", "flexstrain"), _OWN),
+    "equality/tendon": "@tendon1 @tendon2 @polycoef " + _EQUALITY,
+    **dict.fromkeys(("flex", "flexvert", "flexstrain"), _OWN),
     "actuator": "general motor position velocity intvelocity damper cylinder muscle adhesion "
     "dcmotor pid orientation plugin",
     "general": "@dyntype @gaintype @biastype @dynprm @gainprm @biasprm " + _DRIVE,

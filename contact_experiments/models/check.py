@@ -22,6 +22,7 @@ from contact_core.model.articulation import read_articulation
 from contact_core.model.moving_body import Articulation
 from contact_experiments.models.references import (
     INSTANCE,
+    TENDON_LAW,
     DrakeReference,
     IncomparableError,
     JointPlaces,
@@ -226,12 +227,34 @@ def _at_random(
         force = np.zeros_like(expected)
         known = engine.actuators.get(name)
         if known is not None:
-            dof = engine.built.joints[known.joint]
-            q = engine.q[engine.built.arrays.joints.q[dof]]
-            force[dof] = actuator_force(known, command, q)
+            position, row = _coordinate(engine, known.joint)
+            force = actuator_force(known, command, position) * row
         error = np.abs(force - expected).max(initial=0.0)
         if error > EXACT * max(1.0, np.abs(expected).max(initial=0.0)):
             yield "actuators", float(error), f"of '{name}'"
+    for name, expected in reference.tendons(state):
+        # What one joint determines is a limit of this joint, what none does is nothing.
+        if name in engine.built.tendons:
+            t, laws = engine.built.tendons[name], engine.built.arrays.tendon_laws
+            length, row = _coordinate(engine, name)
+            numbers = (length, *row, *(getattr(laws, key)[t] for key in TENDON_LAW))
+            known = np.isfinite(expected)
+            if engine.built.arrays.tendons.columns[t] == 1:
+                known[-2:] = False  # The range is that of the joint.
+            error = np.abs(np.subtract(numbers, expected)[known]).max()
+            if error > EXACT * max(1.0, np.abs(expected[known]).max()):
+                yield "tendons", float(error), f"of '{name}'"
+
+
+def _coordinate(engine: Engine, name: str) -> tuple[float, np.ndarray]:
+    """Coordinate of a joint or tendon, and its change per velocity of ours."""
+    built, row = engine.built, np.zeros(len(engine.v))
+    if name in built.joints:
+        row[built.joints[name]] = 1.0
+        return float(engine.q[built.arrays.joints.q[built.joints[name]]]), row
+    tendons, t = built.arrays.tendons, built.tendons[name]
+    row[tendons.dof[t, : tendons.columns[t]]] = tendons.entry[t, : tendons.columns[t]]
+    return engine.tendons()[name].length, row
 
 
 def _shapes(engine: Engine, reference: ReferenceModel) -> Iterator[tuple[str, str]]:

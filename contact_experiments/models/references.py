@@ -28,6 +28,8 @@ from tamsi_sim.simulation.engine import Engine
 
 INSTANCE = "model"
 """What the model is called in our world."""
+TENDON_LAW = ("armature", "damping", "friction", "stiffness", "rest", "lower", "upper")
+"""Numbers of a tendon's law that are compared."""
 SPREAD = 0.5
 """Random coordinates are so far from zero [rad or m], and free bodies twice as far."""
 
@@ -150,6 +152,17 @@ class ReferenceModel(ABC):
 
         Args:
             state: The last one that :meth:`at` was called with; velocities are zero.
+        """
+        yield from ()
+
+    def tendons(self, state: JointPlaces) -> Iterator[tuple[str, np.ndarray]]:
+        """Yield name and numbers of each tendon whose length is linear in coordinates of joints.
+
+        These are its length, (nv) the change of it per velocity of ours, and its law, TENDON_LAW;
+        what has no meaning is not finite.
+
+        Args:
+            state: See :meth:`actuators`.
         """
         yield from ()
 
@@ -499,6 +512,26 @@ class MujocoReference(ReferenceModel):
             name = model.actuator(number).name or f"actuator_{number}"
             force = data.actuator_force[number] * moments[number] @ motion
             yield name, float(commands[number]), force
+
+    def tendons(self, state: JointPlaces) -> Iterator[tuple[str, np.ndarray]]:
+        """Yield the fixed ones, which have a linear length everywhere."""
+        model, data = self.model, self.data
+        motion = self.motion(state)
+        self.mujoco.mj_forward(model, data)
+        for t in range(model.ntendon):
+            parts = slice(model.tendon_adr[t], model.tendon_adr[t] + model.tendon_num[t])
+            if (model.wrap_type[parts] == self.mujoco.mjtWrap.mjWRAP_JOINT).all():
+                row = np.zeros(model.nv)
+                np.add.at(row, model.jnt_dofadr[model.wrap_objid[parts]], model.wrap_prm[parts])
+                ends = model.tendon_range[t] if model.tendon_limited[t] else [-np.inf, np.inf]
+                spring = model.tendon_lengthspring[t]
+                stiffness = model.tendon_stiffness[t] if spring[0] == spring[1] else 0.0
+                law = (
+                    model.tendon_armature[t], model.tendon_damping[t],
+                    model.tendon_frictionloss[t], stiffness,
+                    spring[0] if stiffness > 0.0 else np.nan, *ends,
+                )  # fmt: skip
+                yield model.tendon(t).name, np.array([data.ten_length[t], *row @ motion, *law])
 
 
 def actuator_force(actuator: Actuator, command: float, position: float) -> float:

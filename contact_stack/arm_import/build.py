@@ -14,6 +14,7 @@ import yaml
 from tqdm import tqdm
 
 from contact_core.model.articulation import ROUNDING
+from contact_core.model.density import weigh_links
 from contact_core.model.extensions import ARMATURE
 from contact_core.multibody.collision.collision_element import CAPSULE_VERSION
 from contact_core.multibody.collision.shapes import Shape, ShapeKind
@@ -52,6 +53,8 @@ class ImportOptions:
         axis: Direction of approach in its frame, e.g. "x"; empty to guess it.
         gripper: Whether it may have a gripper.
         tolerance: How far primitives may stand off meshes [m]; None for a share of the reach.
+        density: Of links without an inertial [kg/m^3], see :func:`weigh_links`; None if they weigh
+            nothing.
         home: Joint positions at the start [rad]; empty to look for some.
         ask: Chooses one of several links; None for nobody to ask.
     """
@@ -62,6 +65,7 @@ class ImportOptions:
     axis: str = ""
     gripper: bool = True
     tolerance: float | None = None
+    density: float | None = None
     home: tuple[float, ...] = ()
     ask: Callable[[list[str]], str] | None = None
 
@@ -96,13 +100,16 @@ def build_robot(source: ModelSource, options: ImportOptions, folder: Path) -> Bu
         folder: Where to write; it exists.
 
     Raises:
-        ConfigError: If there is no arm, or several and nobody to ask.
+        ConfigError: If there is no arm, or several and nobody to ask, or the density is no
+            positive number.
         ModelError: If it cannot be a robot of the graph.
     """
     tree = LinkTree(source.robot, options.base)
     built = Built(folder / f"{options.name}.yaml", find_arm(tree, options.tip, options.gripper,
                   options.ask), list(source.notes))  # fmt: skip
     robot, notes = tree.robot, built.notes
+    if options.density is not None and (weights := weigh_links(robot, options.density)):
+        notes.append(weights)
     robot.set("name", options.name)
     robot.set("version", CAPSULE_VERSION)
     for owner in (robot, *robot.findall("link"), *robot.findall("joint")):

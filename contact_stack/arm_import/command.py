@@ -71,6 +71,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how far collision shapes may stand off the meshes [m] (default: 2 %% of the reach, "
         "0.015 to 0.025)",
     )  # fmt: skip
+    parser.add_argument(
+        "--density", type=float, metavar="D",
+        help="of links that a URDF or SDF gives no inertial, which else weigh nothing [kg/m3]",
+    )  # fmt: skip
     parser.add_argument("--out", type=Path, help="folder of the robot (default: its name)")
     parser.add_argument("--force", action="store_true", help="replace files in that folder")
     add_json_option(parser)
@@ -103,6 +107,7 @@ def main(args: argparse.Namespace) -> int:
         args.axis,
         not args.no_gripper,
         args.tolerance,
+        args.density,
         tuple(args.home),
         _ask if sys.stdin.isatty() else None,
     )

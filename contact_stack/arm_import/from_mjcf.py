@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pinocchio as pin
 
-from contact_core.base.errors import ModelError
+from contact_core.base.errors import ModelError, ModelWarning
 from contact_core.model.mjcf.geom import Geom
 from contact_core.model.mjcf.model import MjcfModel, read_mjcf
 from contact_core.multibody.collision.collision_element import CAPSULE_VERSION
@@ -24,13 +25,11 @@ class MjcfArm:
         armature: Joint -> rotor inertia [kg m^2 or kg].
         start: Joint -> position in the file's keyframe, its home if it has one of that name.
         meshes: File name that stands for a mesh in the URDF -> its geom, where no file has it.
-        springs: Joints with a spring of their own.
     """
 
     armature: Mapping[str, float] = field(default_factory=dict)
     start: Mapping[str, float] = field(default_factory=dict)
     meshes: Mapping[str, Geom] = field(default_factory=dict)
-    springs: tuple[str, ...] = ()
 
 
 def urdf_of_mjcf(text: str, name: str) -> tuple[ElementTree.Element, MjcfArm]:
@@ -73,7 +72,16 @@ def urdf_of_mjcf(text: str, name: str) -> tuple[ElementTree.Element, MjcfArm]:
     keys = model.keyframes
     key = keys.get("home", next(iter(keys.values()), None))
     start = {joint: float(q[0]) for joint, q in key.positions.items()} if key else {}
-    return robot, MjcfArm(armature, start, meshes, tuple(model.springs))
+    unsaid = [
+        f"{what} {', '.join(names)}"
+        for what, names in (("the springs of", model.springs), ("the tendons", model.tendons))
+        if names
+    ]
+    if unsaid:
+        warnings.warn(
+            f"{' and '.join(unsaid)} are left out: a URDF has none", ModelWarning, stacklevel=2
+        )
+    return robot, MjcfArm(armature, start, meshes)
 
 
 def _add_carriers(

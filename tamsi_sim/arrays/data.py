@@ -1,7 +1,8 @@
 """The arrays of a simulation, in small selections: what kernels read (Model) and write (Work).
 
 Sizes: nv velocities (degrees of freedom), nt trees, nc contact points, nl loop closures, nu columns
-of the widest closure, ne entries of Newton's matrix, ni of its iterations; for all others see
+of the widest closure, nd tendons, nj joints of the widest one, ne entries of Newton's matrix, ni of
+its iterations; for all others see
 :mod:`contact_core.multibody.rigid_body.arrays` and :mod:`contact_core.multibody.collision.arrays`.
 """
 
@@ -126,6 +127,7 @@ class ShearMemory(NamedTuple):
         twist: (nr, 3) turn of A against B that moments have held, world [rad].
         table: (hash) scratch, the pairs by the hash of their shapes; -1 where there is none.
         slot: (np) scratch, where they are in it.
+        before: (np) scratch, the one that each pair of the last evaluation was; -1 if it is new.
         q: (nq) positions after that step; where others were set by hand, nothing is sheared.
     """
 
@@ -139,6 +141,7 @@ class ShearMemory(NamedTuple):
     twist: Annotated[np.ndarray, float, "nr", 3]
     table: Annotated[np.ndarray, int, "hash"]
     slot: Annotated[np.ndarray, int, "np"]
+    before: Annotated[np.ndarray, int, "np"]
     q: Annotated[np.ndarray, float, "nq"]
 
 
@@ -237,6 +240,26 @@ class ClosureForces(NamedTuple):
     entry: Annotated[np.ndarray, float, "nl", 6, "nu"]
     dof: Annotated[np.ndarray, int, "nl", "nu"]
     columns: Annotated[np.ndarray, int, "nl"]
+
+
+class Tendons(NamedTuple):
+    """Fixed tendons: lengths that are linear in the coordinates of joints.
+
+    Attributes:
+        tree: (nd) the tree of its joints.
+        columns: (nd) how many joints there are.
+        dof: (nd, nj) their degrees of freedom.
+        entry: (nd, nj) the length per unit of their coordinates.
+        offset: (nd) the length where these are zero.
+        scale: (nd) the greatest entry's magnitude.
+    """
+
+    tree: Annotated[np.ndarray, int, "nd"]
+    columns: Annotated[np.ndarray, int, "nd"]
+    dof: Annotated[np.ndarray, int, "nd", "nj"]
+    entry: Annotated[np.ndarray, float, "nd", "nj"]
+    offset: Annotated[np.ndarray, float, "nd"]
+    scale: Annotated[np.ndarray, float, "nd"]
 
 
 class Islands(NamedTuple):
@@ -362,7 +385,11 @@ class Spin(NamedTuple):
 
 
 class Model(NamedTuple):
-    """What does not change during a simulation."""
+    """What does not change during a simulation.
+
+    Attributes:
+        tendon_laws: What tendons do by themselves: joints of which a length is the coordinate.
+    """
 
     bodies: Bodies
     inertias: Inertias
@@ -373,6 +400,8 @@ class Model(NamedTuple):
     meshes: Meshes
     rules: Rules
     closures: Closures
+    tendons: Tendons
+    tendon_laws: Joints
 
 
 class Work(NamedTuple):
@@ -402,6 +431,8 @@ class Work(NamedTuple):
         contact_moments: Its torsional and rolling friction.
         joint_forces: The joints' laws.
         closure_forces: The loop closures.
+        tendon_drives: Inputs of the tendons, by :class:`Engine.actuators`.
+        tendon_forces: The tendons' laws.
         newton: The solve.
         energy: What has been put into the simulation.
     """
@@ -429,5 +460,7 @@ class Work(NamedTuple):
     contact_moments: ContactMoments
     joint_forces: JointForces
     closure_forces: ClosureForces
+    tendon_drives: Drives
+    tendon_forces: JointForces
     newton: Newton
     energy: EnergyWatch

@@ -11,7 +11,7 @@ import pinocchio as pin
 
 from contact_core.multibody.rigid_body.joints import BALL, FREE, columns_of
 from contact_core.multibody.selection import allocate
-from tamsi_sim.arrays.data import Model, ShearMemory, Work
+from tamsi_sim.arrays.data import Drives, JointForces, Model, ShearMemory, Work
 
 
 class Room(NamedTuple):
@@ -82,6 +82,8 @@ def enlarge(work: Work, model: Model, room: Room) -> Work:
         counters=work.counters,
         pace=work.pace,
         joint_forces=work.joint_forces,
+        tendon_drives=work.tendon_drives,
+        tendon_forces=work.tendon_forces,
         energy=work.energy,
     )
 
@@ -140,7 +142,12 @@ def make_work(model: Model, nq: int, room: Room, max_iterations: int) -> Work:
     }
     work = allocate(Work, sizes)
     angular = np.zeros((sizes["nr"], *work.jacobian.entry.shape[1:]))
-    work = work._replace(angular=work.jacobian._replace(entry=angular))
+    of_tendons = {"nv": len(model.tendons.tree)}
+    work = work._replace(
+        angular=work.jacobian._replace(entry=angular),
+        tendon_drives=allocate(Drives, of_tendons),
+        tendon_forces=allocate(JointForces, of_tendons),
+    )
     work.sweep.order[:] = np.arange(nh)
     work.shear.table[:] = -1
     work.drives.effort_limit[:] = np.inf

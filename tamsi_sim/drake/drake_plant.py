@@ -129,6 +129,8 @@ class DrakePlant:
             raise ModelError(f"Drake has no friction in joints, but these have: {joints}")
         if built.ball_joints:
             raise ModelError(f"Drake gets no ball joints from us: {list(built.ball_joints)}")
+        if built.tendons:
+            raise ModelError(f"Drake gets no tendons from us: {list(built.tendons)}")
         self._set_gravity()
         self.joints: dict[int, Joint] = {}
         self.actuators: dict[int, JointActuator] = {}

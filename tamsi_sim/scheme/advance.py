@@ -79,7 +79,7 @@ def roll(
             overwritten.
         q: (n, nq) initial positions.
         v: (n, nv) initial velocities.
-        inputs: (n, T, nv) input of each step.
+        inputs: (n, T, nv) input of each step; behind it may be the feedforward of tendons.
         command: EFFORT, TARGET or FEEDFORWARD, what the inputs are.
         positions: (n, T + 1, nq) row 0 is the initial state, row k the one after k steps;
             rows behind a failed step are not written.
@@ -94,7 +94,7 @@ def roll(
     shear = ShearMemory(
         memory.number.copy(), memory.shapes.copy(), memory.first.copy(), memory.energy.copy(),
         memory.speed.copy(), memory.point.copy(), memory.shear.copy(), memory.twist.copy(),
-        memory.table, memory.slot, memory.q.copy(),
+        memory.table, memory.slot, memory.before, memory.q.copy(),
     )  # fmt: skip
     for sample in range(q.shape[0]):
         statuses[sample] = _roll(
@@ -127,11 +127,14 @@ def _roll(
     driven = drives.target if command == TARGET else drives.applied
     if command == FEEDFORWARD:
         driven = drives.feedforward
+    nv = state.v.shape[0]
     for k in range(inputs.shape[0] + 1):
         copy_array(state.q, positions[k])
         copy_array(state.v, velocities[k])
         if k < inputs.shape[0]:
             copy_array(inputs[k], driven)
+            for t in range(inputs.shape[1] - nv):
+                simulation.tendon_drives.feedforward[t] = inputs[k, nv + t]
             status = _advance(simulation, 1)
             if status != OK:
                 return status

@@ -31,8 +31,6 @@ from tamsi_sim.scheme.shear import (
     copy_shear,
     forget_shear,
     inverse_mass,
-    recall_shear,
-    touched,
 )
 from tamsi_sim.scheme.stepper import evaluate, fits, proceed
 
@@ -140,9 +138,8 @@ def _try_step(simulation: Simulation, h: float) -> tuple[int, float]:
 
 @inlined_kernel
 def _proceed(simulation: Simulation, h: float) -> int:
-    """Take a step of some length from where all is evaluated, but for what depends on it."""
+    """Take a step of some length from where all is evaluated."""
     simulation.pace[LENGTH] = h
-    recall_shear(simulation, simulation.contacts.number[0])
     return proceed(simulation)
 
 
@@ -209,7 +206,7 @@ def _too_late(simulation: Simulation, contacts: int) -> float:
     for c in range(contacts):
         pair = found.pair[c]
         if pair != last:
-            last, fresh = pair, not touched(simulation, pair)
+            last, fresh = pair, simulation.shear.before[pair] < 0
             softness = inverse_mass(simulation, pair) if fresh else 0.0
         if fresh:
             project(simulation.jacobian, c, simulation.state.v, velocity)

@@ -124,6 +124,35 @@ def update_joint_force(
         forces.force[i] = -forces.gradient[i] * rate
         return False
     position = q[joints.q[i]] + forces.shift[i]
+    return update_law(joints, drives, forces, i, position, rate, stiction, h)
+
+
+@inlined_kernel
+def update_law(
+    joints: Joints,
+    drives: Drives,
+    forces: JointForces,
+    i: int,
+    position: float,
+    rate: float,
+    stiction: float,
+    h: float,
+) -> bool:
+    """Compute force and derivative of one law, of a joint or of a tendon, see above.
+
+    Args:
+        joints: The laws.
+        drives: What drives them.
+        forces: Reads damping, friction and bent; writes force, gradient and piece.
+        i: Which one.
+        position: Its coordinate at the start of the (sub-)step.
+        rate: The velocity of this at its end.
+        stiction: Velocity below which regularised friction is linear.
+        h: Length of the (sub-)step [s].
+
+    Returns:
+        Whether it moved to another piece.
+    """
     force = -joints.damping[i] * rate
     gradient = joints.damping[i]
     piece = 0

@@ -22,6 +22,7 @@ from tamsi_sim.arrays.simulation import Simulation
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.scheme.contact import update_contact_forces
 from tamsi_sim.scheme.joint_forces import update_joint_forces
+from tamsi_sim.scheme.motion import update_motion
 from tamsi_sim.scheme.shear import POINTS, recall_shear
 from tamsi_sim.scheme.solver import assemble, solve
 from tamsi_sim.scheme.stepper import (
@@ -31,8 +32,8 @@ from tamsi_sim.scheme.stepper import (
     set_momentum,
     start_step,
     step_now,
-    update_motion,
 )
+from tamsi_sim.scheme.tendons import update_tendon_forces
 
 # Blocks of columns, and how far their variables are shifted. The residual is linear in the forces
 # and quadratic in the initial velocity, nearly so in that of a body that turns freely: there the
@@ -263,6 +264,7 @@ def _solve_again(
     parts, nv, _ = systems.shape
     h = simulation.settings.time_step / parts
     contacts = evaluate(simulation)
+    recall_shear(simulation, contacts)
     average_bias(simulation)
     newton, islands = simulation.newton, simulation.islands
     start_step(simulation, contacts)
@@ -377,8 +379,7 @@ def _differentiate_residual(
                 update_motion(simulation)
             if kind in (POSITION, VELOCITY):
                 average_bias(simulation)
-            if kind != POSITION:
-                recall_shear(simulation, contacts)
+            recall_shear(simulation, contacts)
             _hold_velocity(simulation, contacts, part, velocities, changes, column, amount)
             for k in range(nv):
                 changes[part + 1, k, column] = right_side[place[k]] - changes[part + 1, k, column]
@@ -462,6 +463,8 @@ def _hold_velocity(
         v[i] = velocities[part + 1, i]
     update_contact_forces(simulation, contacts, h)
     update_joint_forces(simulation, h)
+    for island in range(simulation.counters[ISLANDS]):
+        update_tendon_forces(simulation, island, h)
     _assemble_all(simulation, h)
 
 

@@ -75,27 +75,44 @@ def copy_shear(memory: ShearMemory, target: ShearMemory) -> None:
 
 
 @inlined_kernel
+def find_before(simulation: Simulation, count: int) -> None:
+    """Find which of the pairs that touched when the last step ended those that touch now are.
+
+    Args:
+        simulation: Reads contacts and the memory of shear, of which it writes ``before``.
+        count: Number of contact points.
+    """
+    settings, memory, last = simulation.settings, simulation.shear, -1
+    if settings.friction_law == ELASTIC or settings.accuracy > 0.0:
+        _fill_table(memory)
+        for c in range(count):
+            pair = simulation.contacts.pair[c]
+            if pair != last:
+                last, (a, b) = pair, simulation.pairs.shapes[pair]
+                memory.before[pair] = memory.table[_slot(memory, a, b)]
+        # Clearing all of the table would take longer than all else in a small scene.
+        for k in range(memory.number[PAIRS]):
+            memory.table[memory.slot[k]] = -1
+
+
+@inlined_kernel
 def recall_shear(simulation: Simulation, count: int) -> None:
     """Compute how the contacts are sheared where the bodies are now, and their stiffness.
 
     Args:
         simulation: Reads contacts, motion of the bodies and the memory of shear; writes tangential
-            compliance and initial shear of its contact forces, and what :func:`meet` does.
+            compliance and initial shear of its contact forces, and what :func:`meet` does, which
+            depends on the length of the step.
         count: Number of contact points.
     """
     if simulation.settings.friction_law == ELASTIC:
-        memory, contacts = simulation.shear, simulation.contacts
-        _fill_table(memory)
-        first = 0
+        contacts, first = simulation.contacts, 0
         while first < count:
             pair, last = contacts.pair[first], first + 1
             while last < count and contacts.pair[last] == pair:
                 last += 1
             _recall_pair(simulation, pair, first, last)
             first = last
-        # Clearing all of the table would take longer than all else in a small scene.
-        for k in range(memory.number[PAIRS]):
-            memory.table[memory.slot[k]] = -1
     else:
         for c in range(count):
             simulation.contact_forces.ahead[c] = 1.0
@@ -153,7 +170,7 @@ def _recall_pair(simulation: Simulation, pair: int, first: int, last: int) -> No
     """Write initial shear and compliance of a pair's contacts."""
     contacts, forces, memory = simulation.contacts, simulation.contact_forces, simulation.shear
     a, b = simulation.pairs.shapes[pair]
-    old, inverse = memory.table[_slot(memory, a, b)], inverse_mass(simulation, pair)
+    old, inverse = memory.before[pair], inverse_mass(simulation, pair)
     meet(simulation, pair, first, last, old, inverse)
     # It suits the masses that it holds, lest a light body shakes or a heavy one drifts.
     softness = min(SOFTEST, inverse * simulation.pairs.stiffness[pair] / FREQUENCY**2)
@@ -279,13 +296,3 @@ def inverse_mass(simulation: Simulation, pair: int) -> float:
                 mass += armature[bodies.column_dof[bodies.first_column[body]]]
             inverse += 1.0 / mass
     return inverse
-
-
-@inlined_kernel
-def touched(simulation: Simulation, pair: int) -> bool:
-    """Whether a pair (a number of this evaluation's) touched in the last step."""
-    memory, (a, b) = simulation.shear, simulation.pairs.shapes[pair]
-    for k in range(memory.number[PAIRS]):
-        if memory.shapes[k, 0] == a and memory.shapes[k, 1] == b:
-            return True
-    return False

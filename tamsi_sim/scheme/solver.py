@@ -21,6 +21,7 @@ from tamsi_sim.scheme.contact import SMALL, project, slip_velocity, update_conta
 from tamsi_sim.scheme.contact_moments import assemble_moments, limit_moments
 from tamsi_sim.scheme.joint_forces import END_STOP, stick_range, update_joint_force
 from tamsi_sim.scheme.line_search import transition_limit
+from tamsi_sim.scheme.tendons import assemble_tendons, limit_tendons, update_tendon_forces
 
 NOTHING = 1e-3
 """Share of the tolerance below which an update is none, whatever piece of its law a force is on."""
@@ -57,7 +58,8 @@ def solve(simulation: Simulation) -> int:
                 newton.update[islands.order[row]] = newton.right_side[row]
             alpha, change, moved = _limit_update(simulation, island, tolerance)
             share, turn = limit_moments(simulation, island, tolerance)
-            alpha, change = min(alpha, share), max(change, turn)
+            pull, stretch = limit_tendons(simulation, island, tolerance)
+            alpha, change = min(alpha, share, pull), max(change, turn, stretch)
             _move_velocities(simulation, island, alpha)
             changed = _update_forces(simulation, island, h)
             done = not changed or max(change, moved) < NOTHING * tolerance
@@ -128,7 +130,8 @@ def _update_forces(simulation: Simulation, island: int, h: float) -> bool:
             joints, drives, q, v, joint_forces, dof, settings.stiction_velocity, h
         )
         changed = changed or moved
-    return changed
+    moved = update_tendon_forces(simulation, island, h)
+    return changed or moved
 
 
 @inlined_kernel
@@ -156,6 +159,7 @@ def assemble(simulation: Simulation, island: int, h: float) -> float:
             _assemble_contact(simulation.jacobian, islands, forces, newton, c, h)
     assemble_moments(simulation, island, h)
     assemble_closures(simulation, island, h)
+    assemble_tendons(simulation, island, h)
     square = 0.0
     for row in range(first, last):
         square += newton.right_side[row] * newton.right_side[row]

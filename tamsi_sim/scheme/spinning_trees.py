@@ -19,11 +19,10 @@ from contact_core.multibody.rigid_body.configuration import (
     configuration_change,
     move_configuration,
 )
-from contact_core.multibody.rigid_body.dynamics import update_dynamics
 from contact_core.multibody.rigid_body.joints import FREE
-from contact_core.multibody.rigid_body.kinematics import update_kinematics
 from tamsi_sim.arrays.data import LENGTH
 from tamsi_sim.arrays.simulation import Simulation
+from tamsi_sim.scheme.motion import update_motion
 
 FAST, PART = 0.05, 0.2
 """Turn of a body in a step from which its tree spins, and in a part of the step at most [rad]."""
@@ -92,7 +91,7 @@ def _move_by_themselves(simulation: Simulation, parts: int) -> None:
         state.q[i] = spin.start_q[i]
     for i in range(nv):
         state.v[i] = spin.start_v[i]
-    _update_motion(simulation)
+    update_motion(simulation)
     trees = simulation.trees
     for i in range(nv):
         tree = trees.of_dof[i]
@@ -123,7 +122,7 @@ def _find_mean(simulation: Simulation, h: float) -> None:
         move_configuration(simulation.bodies, simulation.joints.q, state.q, spin.mean, 0.5 * h)
         for i in range(state.v.shape[0]):
             state.v[i] = spin.mean[i]
-        _update_motion(simulation)
+        update_motion(simulation)
         change, size = 0.0, 0.0
         for tree in range(spin.spins.shape[0]):
             if spin.spins[tree]:
@@ -136,15 +135,6 @@ def _find_mean(simulation: Simulation, h: float) -> None:
                     spin.mean[i] = mean
         if not change > ENOUGH * size:
             break
-
-
-@inlined_kernel
-def _update_motion(simulation: Simulation) -> None:
-    update_kinematics(simulation.bodies, simulation.state, simulation.kinematics)
-    update_dynamics(
-        simulation.bodies, simulation.inertias, simulation.trees, simulation.joints.armature,
-        simulation.kinematics, simulation.dynamics,
-    )  # fmt: skip
 
 
 @inlined_kernel

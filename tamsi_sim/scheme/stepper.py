@@ -11,9 +11,7 @@ from contact_core.multibody.collision.arrays import NORMAL
 from contact_core.multibody.collision.narrow_phase import update_contacts
 from contact_core.multibody.rigid_body.arrays import Jacobian
 from contact_core.multibody.rigid_body.configuration import move_configuration
-from contact_core.multibody.rigid_body.dynamics import update_dynamics
 from contact_core.multibody.rigid_body.jacobian import update_jacobians
-from contact_core.multibody.rigid_body.kinematics import update_kinematics
 from tamsi_sim.arrays.data import (
     CONTACTS,
     ISLANDS,
@@ -30,8 +28,16 @@ from tamsi_sim.scheme.contact_moments import add_moments, find_moments, has_mome
 from tamsi_sim.scheme.energy import enter_work, runs_away
 from tamsi_sim.scheme.free_rotation import average_rotations, look_ahead
 from tamsi_sim.scheme.islands import number_rows, update_islands
-from tamsi_sim.scheme.joint_forces import bend, update_friction
-from tamsi_sim.scheme.shear import copy_array, forget_shear, keep_shear, move_shear, recall_shear
+from tamsi_sim.scheme.joint_forces import bend
+from tamsi_sim.scheme.motion import update_motion
+from tamsi_sim.scheme.shear import (
+    copy_array,
+    find_before,
+    forget_shear,
+    keep_shear,
+    move_shear,
+    recall_shear,
+)
 from tamsi_sim.scheme.solver import solve
 from tamsi_sim.scheme.spinning_trees import average_spins
 
@@ -105,6 +111,7 @@ def proceed(simulation: Simulation) -> int:
     contacts = simulation.contacts.number[0]
     counters[STEPS] += 1
     counters[CONTACTS] += contacts
+    recall_shear(simulation, contacts)
     if runs_away(simulation, contacts):
         return DIVERGED
     drives = simulation.drives
@@ -171,7 +178,7 @@ def evaluate(simulation: Simulation) -> int:
     )
     number_rows(simulation, held)
     find_moments(simulation, held)
-    recall_shear(simulation, held)
+    find_before(simulation, held)
     update_closures(simulation)
     drives, damping = simulation.drives, simulation.joint_forces.damping
     mass_matrix = simulation.dynamics.mass_matrix
@@ -180,18 +187,6 @@ def evaluate(simulation: Simulation) -> int:
         critical = 2.0 * math.sqrt(drives.stiffness[i] * inertia)
         damping[i] = drives.damping[i] + drives.damping_ratio[i] * critical
     return count
-
-
-@inlined_kernel
-def update_motion(simulation: Simulation) -> None:
-    """Compute kinematics, dynamics and the reach of joint friction of the current q and v."""
-    bodies, kinematics = simulation.bodies, simulation.kinematics
-    update_kinematics(bodies, simulation.state, kinematics)
-    update_dynamics(
-        bodies, simulation.inertias, simulation.trees, simulation.joints.armature, kinematics,
-        simulation.dynamics,
-    )  # fmt: skip
-    update_friction(simulation.joints, simulation.state.v, simulation.joint_forces.friction)
 
 
 @inlined_kernel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 
@@ -23,14 +23,17 @@ class Actuators(Mapping[str, Actuator]):
     that is less.
     """
 
-    def __init__(self, built: BuiltModel, drives: Drives) -> None:
+    def __init__(self, built: BuiltModel, drives: Drives, tendon_drives: Drives) -> None:
         """Take those of the files.
 
         Args:
             built: The model.
-            drives: The engine's drives.
+            drives: The engine's drives of the joints.
+            tendon_drives: And of the tendons.
         """
-        self._built, self._drives = built, drives
+        self._built, self._drives, self._tendon_drives = built, drives, tendon_drives
+        nv = len(built.efforts)
+        self._places = {name: nv + t for name, t in built.tendons.items()} | built.joints
         self._all = dict(built.actuators)
         self._commands: dict[str, float] = {}
 
@@ -56,18 +59,18 @@ class Actuators(Mapping[str, Actuator]):
 
         Args:
             name: A name of its own.
-            actuator: What it exerts; ``joint`` is a key of ``BuiltModel.joints``.
+            actuator: What it exerts; ``joint`` is a key of ``BuiltModel.joints`` or ``tendons``.
 
         Raises:
-            ModelError: If the name is taken, or there is no such joint.
+            ModelError: If the name is taken, or there is no such joint or tendon.
         """
         if name in self._all:
             raise ModelError(f"actuator '{name}' exists already ({choices(self)})")
-        if actuator.joint not in self._built.joints:
+        if actuator.joint not in self._places:
             raise ModelError(
-                f"actuator '{name}': no joint '{actuator.joint}' ({choices(self._built.joints)})"
+                f"actuator '{name}': no joint '{actuator.joint}' ({choices(self._places)})"
             )
-        self._all[name] = self._built.joints[actuator.joint], actuator
+        self._all[name] = self._places[actuator.joint], actuator
 
     def command(self, commands: Mapping[str, float]) -> None:
         """Command actuators; they hold their commands until the next.
@@ -87,25 +90,29 @@ class Actuators(Mapping[str, Actuator]):
         }
         for name, value in values.items():
             self._commands[name] = float(self._clipped(name, value))
-        self._write(self._drives, self._commands, {self._all[name][0] for name in values})
+        places = {self._all[name][0] for name in values}
+        self._write(self._drives, self._tendon_drives, self._commands, places)
 
     def recall(self, commands: Mapping[str, float]) -> None:
-        """Take over commands that belong to the drives as they are.
+        """Take over commands that belong to the joints' drives as they are.
 
         Args:
             commands: From :attr:`commands`; those of actuators that do not exist are left out.
         """
         self._commands = {name: value for name, value in commands.items() if name in self}
+        nv, places = len(self._built.efforts), {place for place, _ in self._all.values()}
+        tendons = {place for place in places if place >= nv}
+        self._write(self._drives, self._tendon_drives, self._commands, tendons)
 
-    def over_time(self, commands: Mapping[str, np.ndarray]) -> tuple[Drives, np.ndarray]:
+    def over_time(self, commands: Mapping[str, np.ndarray]) -> tuple[Drives, Drives, np.ndarray]:
         """Return the drives under commands that change, and their feedforward in every step.
 
         Args:
             commands: Actuator -> (n, T) commands of n samples.
 
         Returns:
-            Drives with the gains of these actuators and of those commanded before, which hold
-            their commands; (n, T, nv) feedforward [Nm or N].
+            Drives of joints and of tendons with the gains of these actuators and of those commanded
+            before, which hold their commands; (n, T, nv + nd) feedforward of both [Nm or N].
 
         Raises:
             ConfigError: If commands are no finite numbers, or differ in shape.
@@ -118,14 +125,19 @@ class Actuators(Mapping[str, Actuator]):
         if len(shapes) != 1 or len(shape := shapes.pop()) != 2 or not finite:
             found = {name: array.shape for name, array in arrays.items()}
             raise ConfigError(f"commands must be finite and all (n, T), got {found}")
-        drives = Drives(*(array.copy() for array in self._drives))
-        dofs = {self._all[name][0] for name in arrays}
-        self._write(drives, self._commands | dict.fromkeys(arrays, 0.0), dofs)
-        efforts = np.tile(drives.feedforward, (*shape, 1))
+        drives, tendon_drives = (
+            Drives(*(array.copy() for array in given))
+            for given in (self._drives, self._tendon_drives)
+        )
+        places = {self._all[name][0] for name in arrays}
+        known = self._commands | dict.fromkeys(arrays, 0.0)
+        self._write(drives, tendon_drives, known, places)
+        held = np.concatenate([drives.feedforward, tendon_drives.feedforward])
+        efforts = np.tile(held, (*shape, 1))
         for name, array in arrays.items():
-            dof, actuator = self._all[name]
-            efforts[..., dof] += actuator.gain * self._clipped(name, array)
-        return drives, efforts
+            place, actuator = self._all[name]
+            efforts[..., place] += actuator.gain * self._clipped(name, array)
+        return drives, tendon_drives, efforts
 
     def _check_names(self, names: Mapping[str, object]) -> None:
         for name in names:
@@ -135,17 +147,25 @@ class Actuators(Mapping[str, Actuator]):
     def _clipped(self, name: str, value: np.ndarray | float) -> np.ndarray | float:
         return np.clip(value, self[name].lower, self[name].upper)
 
-    def _write(self, drives: Drives, commands: Mapping[str, float], dofs: set[int]) -> None:
-        """Make the commanded actuators of some degrees of freedom their drives."""
-        for array in (drives.target, drives.target_rate, drives.damping_ratio):
-            array[list(dofs)] = 0.0
-        for dof in dofs:
-            own = {name: a for name, (where, a) in self._all.items() if where == dof}
+    def _write(
+        self,
+        joint_drives: Drives,
+        tendon_drives: Drives,
+        commands: Mapping[str, float],
+        places: Collection[int],
+    ) -> None:
+        """Make the commanded actuators of some degrees of freedom, and tendons, their drives."""
+        nv = len(self._built.efforts)
+        limits = np.concatenate([self._built.efforts, self._built.tendon_efforts])
+        for place in places:
+            drives, k = (joint_drives, place) if place < nv else (tendon_drives, place - nv)
+            own = {name: a for name, (where, a) in self._all.items() if where == place}
             acting = {name: own[name] for name in own if name in commands}
-            drives.stiffness[dof] = sum(a.stiffness for a in acting.values())
-            drives.damping[dof] = sum(a.damping for a in acting.values())
-            drives.feedforward[dof] = sum(
+            for array in (drives.target, drives.target_rate, drives.damping_ratio):
+                array[k] = 0.0
+            drives.stiffness[k] = sum(a.stiffness for a in acting.values())
+            drives.damping[k] = sum(a.damping for a in acting.values())
+            drives.feedforward[k] = sum(
                 a.offset + a.gain * commands[name] for name, a in acting.items()
             )
-            reach = sum(a.limit for a in acting.values())
-            drives.effort_limit[dof] = min(reach, self._built.efforts[dof])
+            drives.effort_limit[k] = min(sum(a.limit for a in acting.values()), limits[place])

@@ -191,6 +191,27 @@ def _gap(name: str, closure: Closure, a: pin.SE3, b: pin.SE3) -> str:
     return ""
 
 
+def hold_tendons(built: BuiltModel, time_step: float) -> BuiltModel:
+    """Return a model of which the tendons that are held are as stiff as closures, for this step.
+
+    Args:
+        built: The model.
+        time_step: h [s].
+    """
+    tendons, stiffness = built.arrays.tendons, built.arrays.tendon_laws.stiffness.copy()
+    held = np.flatnonzero(np.isinf(stiffness))
+    if len(held) == 0:
+        return built
+    mass_matrix = dense_mass_matrix(built.arrays, _at_start(built))
+    for t in held:
+        pull = np.zeros(len(mass_matrix))
+        pull[tendons.dof[t, : tendons.columns[t]]] = tendons.entry[t, : tendons.columns[t]]
+        inverse_mass = float(pull @ np.linalg.solve(mass_matrix, pull))
+        stiffness[t] = RIGID / (inverse_mass * time_step**2) if inverse_mass > 0.0 else 0.0
+    laws = built.arrays.tendon_laws._replace(stiffness=stiffness)
+    return replace(built, arrays=built.arrays._replace(tendon_laws=laws))
+
+
 def _stiffness(built: BuiltModel, time_step: float) -> np.ndarray:
     """(nl, 2) stiffness of each closure, its own or the default one."""
     found, nv = _at_start(built), len(built.efforts)

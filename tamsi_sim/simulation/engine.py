@@ -29,12 +29,13 @@ from tamsi_sim.scheme.advance import EFFORT, advance, roll
 from tamsi_sim.scheme.linearization import Linearization, linearize
 from tamsi_sim.scheme.stepper import evaluate_now
 from tamsi_sim.simulation.actuators import Actuators
-from tamsi_sim.simulation.closures import ClosureForce, closure_forces
+from tamsi_sim.simulation.closures import ClosureForce, closure_forces, hold_tendons
 from tamsi_sim.simulation.model import BuiltModel
 from tamsi_sim.simulation.observer import Observer
 from tamsi_sim.simulation.records import ContactPoint, Snapshot, Trajectory
 from tamsi_sim.simulation.rollouts import Rollouts, number_array, rollouts
 from tamsi_sim.simulation.sensors import Sensors
+from tamsi_sim.simulation.tendons import TendonState, tendon_states
 
 if TYPE_CHECKING:
     from tamsi_sim.viewer.page import LivePage
@@ -89,6 +90,7 @@ class Engine:
         solver = solver or SolverConfig()
         if solver.friction_law != "elastic" and (built.arrays.rules.restitution < 1.0).any():
             raise ConfigError("restitution needs friction_law 'elastic', which remembers impacts")
+        built = hold_tendons(built, time_step)
         contacts = min(built.usual_contacts, built.contact_limit(solver))
         room = usual_room(built.arrays, max(1, contacts))
         self.built = built
@@ -107,7 +109,7 @@ class Engine:
         self._simulation = make_simulation(
             built.arrays, self.work, scheme_settings(solver, time_step)
         )
-        self.actuators = Actuators(built, self.drives)
+        self.actuators = Actuators(built, self.drives, self.work.tendon_drives)
         self.sensors = Sensors(built, time_step)
         self._start = self.save()
 
@@ -404,8 +406,9 @@ class Engine:
         """
         work = self.work
         if isinstance(inputs, Mapping):
-            drives, inputs = self.actuators.over_time(inputs)
-            work, command = work._replace(drives=drives), "feedforward"
+            drives, tendon_drives, inputs = self.actuators.over_time(inputs)
+            work = work._replace(drives=drives, tendon_drives=tendon_drives)
+            command = "feedforward"
         return rollouts(
             self.built, work, self.solver, self.time_step, q, v, inputs, command, threads,
             forces,
@@ -458,6 +461,10 @@ class Engine:
     def closures(self) -> list[ClosureForce]:
         """Return what the loop closures did in the last step."""
         return closure_forces(self.built, self.work)
+
+    def tendons(self) -> dict[str, TendonState]:
+        """Return where the fixed tendons are, and what they exerted in the last step."""
+        return tendon_states(self.built, self.work)
 
     def contacts(self) -> list[ContactPoint]:
         """Return the contact points of the last step that carry a force."""

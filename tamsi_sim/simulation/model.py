@@ -15,7 +15,7 @@ import pinocchio as pin
 from contact_core.base.errors import ModelError, ModelWarning, choices
 from contact_core.model.actuator import Actuator
 from contact_core.model.articulation import read_articulation
-from contact_core.model.moving_body import JointLaw, Mimic, MovingBody
+from contact_core.model.moving_body import JointLaw, Mimic, MovingBody, Tendon
 from contact_core.multibody.collision.arrays import MAX_CARRYING
 from contact_core.multibody.collision.manifold import POINTS
 from contact_core.multibody.collision.seams import find_neighbours
@@ -42,6 +42,8 @@ from tamsi_sim.simulation.rows import ModelRows
 END_STOP_STIFFNESS = {REVOLUTE: 2e4, PRISMATIC: 2e5}
 END_STOP_SAG = 2.5e-4
 END_STOP_DISSIPATION = 1.0
+# How far beyond its range the joint may start that a tendon moves with most [rad or m].
+MAX_START = 1e-3
 # Contact points that a shape has among many others, for most pairs do not touch at once, and what
 # a scene has room for at least.
 POINTS_PER_SHAPE, MIN_POINTS = 8, 512
@@ -64,7 +66,10 @@ class BuiltModel:
             several instances have a joint of one name, they are ``INSTANCE/JOINT``.
         joint_dofs: (instance, joint) -> degree of freedom.
         ball_joints: Name of a ball joint, as above -> (first entry of q, first entry of v).
-        actuators: Those of the files, named like the joints -> degree of freedom and actuator.
+        actuators: Those of the files, named like the joints -> degree of freedom, or nv and the
+            number of the tendon, and actuator.
+        tendons: Fixed tendons, named like the joints -> their number in the arrays.
+        tendon_efforts: (nd) effort limits of their drives; infinite if there is none.
         free_bodies: Instance name -> (first entry of q, first entry of v); a link on a
             floating joint is ``INSTANCE/JOINT``.
         links: (instance, link) -> its body, -1 for the world, and its pose in that body.
@@ -84,6 +89,8 @@ class BuiltModel:
     joint_dofs: dict[tuple[str, str], int]
     ball_joints: dict[str, tuple[int, int]]
     actuators: dict[str, tuple[int, Actuator]]
+    tendons: dict[str, int]
+    tendon_efforts: np.ndarray
     free_bodies: dict[str, tuple[int, int]]
     links: dict[Link, tuple[int, pin.SE3]]
     shapes: tuple[PlacedShape, ...]
@@ -183,6 +190,8 @@ class _Builder:
         self.efforts: list[float] = []
         self.velocities: list[float] = []
         self.actuators: dict[tuple[str, str], Actuator] = {}
+        self.tendons: dict[tuple[str, str], int] = {}
+        self.tendon_efforts: list[float] = []
         self.links: dict[Link, tuple[int, pin.SE3]] = {}
         self.joint_dofs: dict[tuple[str, str], int] = {}
         self.ball_joints: dict[tuple[str, str], tuple[int, int]] = {}
@@ -222,7 +231,13 @@ class _Builder:
                 self._add_dofs(instance, body, starts[body.joint], velocities[body.joint])
         for body in articulation.bodies:
             self._add_body(instance, body, first_body)
-        self._add_trees(articulation.bodies, first_body, first_dof)
+        tied = [
+            [self.joint_dofs[instance.name, joint] for joint in tendon.coefficients]
+            for tendon in articulation.tendons.values()
+        ]
+        self._add_trees(articulation.bodies, first_body, first_dof, tied)
+        for (name, tendon), dofs in zip(articulation.tendons.items(), tied, strict=True):
+            self._add_tendon(instance, name, tendon, dofs)
         if any(body.kind == FREE for body in articulation.bodies) and not instance.kinematic:
             masses = [body.inertia.mass for body in articulation.bodies]
             self.floating[instance.name] = sum(masses)
@@ -234,8 +249,17 @@ class _Builder:
             self.links[instance.name, link] = -1 if fixed else first_body + number, place
         self._add_shapes(instance)
 
-    def _add_trees(self, bodies: Sequence[MovingBody], first_body: int, first_dof: int) -> None:
-        """Add the tree of an instance, and another one from each further floating body on."""
+    def _add_trees(
+        self,
+        bodies: Sequence[MovingBody],
+        first_body: int,
+        first_dof: int,
+        tied: Sequence[Sequence[int]],
+    ) -> None:
+        """Add the tree of an instance, and another one from each further floating body on.
+
+        Degrees of freedom that a tendon ties belong to one tree.
+        """
         rows = self.rows
         starts = [(first_body, first_dof)]
         # Joints that follow one of another tree would couple both.
@@ -244,6 +268,9 @@ class _Builder:
                 if body.kind == FREE:
                     column = rows.bodies["first_column"][number]
                     starts.append((number, rows.bodies["column_dof"][column]))
+        firsts = [dof for _, dof in starts]
+        if any(len(set(np.searchsorted(firsts, dofs, "right"))) > 1 for dofs in tied):
+            starts = starts[:1]
         ends = [*starts[1:], (len(rows.bodies["parent"]), len(rows.joints["q"]))]
         for (start, dof), (end, last_dof) in zip(starts, ends, strict=True):
             if last_dof > dof:
@@ -279,24 +306,9 @@ class _Builder:
             self.ball_joints[key] = q, dof
         else:
             self.joint_dofs[key] = dof
-        row = {
-            "q": q if key in self.joint_dofs else -1,
-            "armature": law.armature,
-            "damping": law.damping,
-            "friction": law.friction,
-            "static_excess": 0.0,
-            "stribeck_velocity": 1.0,
-            "presliding_stiffness": 0.0,
-            "stiffness": law.stiffness,
-            "rest": law.rest,
-            "lower": law.lower,
-            "upper": law.upper,
-            "limit_stiffness": END_STOP_STIFFNESS.get(body.kind, 0.0),
-            "limit_dissipation": END_STOP_DISSIPATION,
-        }
         count = columns_of(body.kind)
-        for field, entries in rows.joints.items():
-            entries += [row[field]] * count
+        stop = END_STOP_STIFFNESS.get(body.kind, 0.0), END_STOP_DISSIPATION
+        _add_laws(rows.joints, law, q if key in self.joint_dofs else -1, *stop, count)
         self.efforts += [law.effort] * count
         self.velocities += [law.velocity] * count
         self.q += start
@@ -326,7 +338,7 @@ class _Builder:
         rows.inertias["mass"].append(body.inertia.mass)
         rows.inertias["center"].append(body.inertia.lever)
         rows.inertias["inertia"].append(body.inertia.inertia)
-        rows.inertias["gravity"].append(instance.gravity)
+        rows.inertias["gravity"].append(body.weight * np.array(instance.gravity))
         rows.bodies["first_column"].append(len(rows.bodies["column_dof"]))
         column_parent = rows.bodies["last_column"][parent] if parent >= 0 else -1
         for k in range(columns_of(body.kind)):
@@ -334,6 +346,41 @@ class _Builder:
             rows.bodies["column_parent"].append(column_parent)
             column_parent = len(rows.bodies["column_dof"]) - 1
         rows.bodies["last_column"].append(column_parent)
+
+    def _add_tendon(
+        self, instance: Instance, name: str, tendon: Tendon, dofs: Sequence[int]
+    ) -> None:
+        """Add a tendon of some degrees of freedom; its spring is another one where it has slack."""
+        rows, law, held = self.rows, tendon.law, np.isinf(tendon.law.stiffness)
+        entry = np.array(list(tendon.coefficients.values()))
+        scale = float(np.abs(entry).max())
+        place = np.array(rows.joints["q"])[dofs]
+        start = tendon.offset + float(entry @ np.array(self.q)[place])
+        lower, upper = (law.rest, law.rest) if held else (law.lower, law.upper)
+        if max(lower - start, start - upper) > MAX_START * scale:
+            wrong = f"{instance.name}: tendon '{name}' starts at {start:g}"
+            wrong += f" (valid: {lower:g})" if held else f" (valid: {lower:g} to {upper:g})"
+            if not instance.repair:
+                raise ModelError(wrong)
+            warnings.warn(f"{wrong}: taken as valid", ModelWarning, stacklevel=4)
+            law = replace(
+                law, rest=start if held else law.rest, lower=min(start, law.lower),
+                upper=max(start, law.upper),
+            )  # fmt: skip
+        self.tendons[instance.name, name] = len(rows.tendon_laws["q"])
+        parts = [(law, 0.0, END_STOP_DISSIPATION / scale)]
+        if tendon.slack > 0.0 and law.stiffness > 0.0:
+            spring = JointLaw(lower=law.rest, upper=law.rest + tendon.slack)
+            parts = [(replace(law, stiffness=0.0), *parts[0][1:]), (spring, law.stiffness, 0.0)]
+        for part, stiffness, dissipation in parts:
+            _add_laws(rows.tendon_laws, part, -1, stiffness, dissipation)
+            self.tendon_efforts.append(part.effort)
+            rows.tendons["tree"].append(rows.trees["of_dof"][dofs[0]])
+            rows.tendons["dof"].append(dofs)
+            rows.tendons["entry"].append(entry)
+            rows.tendons["columns"].append(len(dofs))
+            rows.tendons["offset"].append(tendon.offset)
+            rows.tendons["scale"].append(scale)
 
     def _add_spring(self, dof: int, mimic: Mimic, law: JointLaw) -> None:
         """Add the spring of a joint that follows another one to that one's."""
@@ -434,8 +481,9 @@ class _Builder:
         self.rows.geometry["neighbour"] = neighbours.tolist()
         self.rows.hulls["group"] = hull_group.tolist()
         joints = [*self.joint_dofs, *self.ball_joints]
+        places = self.joint_dofs | {key: len(self.v) + t for key, t in self.tendons.items()}
         actuators = {
-            (instance, name): (self.joint_dofs[instance, actuator.joint], actuator)
+            (instance, name): (places[instance, actuator.joint], actuator)
             for (instance, name), actuator in self.actuators.items()
         }
         return BuiltModel(
@@ -449,6 +497,8 @@ class _Builder:
             joint_dofs=self.joint_dofs,
             ball_joints=_unique_names(self.ball_joints, joints),
             actuators=_unique_names(actuators, actuators),
+            tendons=_unique_names(self.tendons, self.tendons),
+            tendon_efforts=np.array(self.tendon_efforts),
             free_bodies=self.free_bodies,
             links=self.links,
             shapes=tuple(self.shapes),
@@ -465,6 +515,14 @@ class _Builder:
             if stiffness[dof] > 0.0:
                 load = weight + (effort if np.isfinite(effort) else 0.0)
                 stiffness[dof] = max(stiffness[dof], load / END_STOP_SAG)
+        laws, tendons = self.rows.tendon_laws["limit_stiffness"], self.rows.tendons
+        for t, (dofs, scale) in enumerate(zip(tendons["dof"], tendons["scale"], strict=True)):
+            # As stiff as those of its joints; that of a spring with slack is the spring.
+            if laws[t] == 0.0:
+                effort = self.tendon_efforts[t]
+                load = scale * effort if np.isfinite(effort) else 0.0
+                stiffest = max(stiffness[dof] for dof in dofs)
+                laws[t] = (stiffest + load / END_STOP_SAG) / scale**2
 
     def _add_hulls(self) -> list[list[int]]:
         """Add the hulls, moving ones first; return their shapes."""
@@ -488,6 +546,34 @@ class _Builder:
             rows.hulls["shapes"] += hull
         rows.hulls["first_shape"].append(len(rows.hulls["shapes"]))
         return hulls
+
+
+def _add_laws(
+    rows: Mapping[str, list[float]],
+    law: JointLaw,
+    q: int,
+    limit_stiffness: float,
+    limit_dissipation: float,
+    count: int = 1,
+) -> None:
+    """Add the same law to the rows a number of times; q is the entry of its coordinate."""
+    row = {
+        "q": q,
+        "armature": law.armature,
+        "damping": law.damping,
+        "friction": law.friction,
+        "static_excess": 0.0,
+        "stribeck_velocity": 1.0,
+        "presliding_stiffness": 0.0,
+        "stiffness": law.stiffness,
+        "rest": law.rest,
+        "lower": law.lower,
+        "upper": law.upper,
+        "limit_stiffness": limit_stiffness,
+        "limit_dissipation": limit_dissipation,
+    }
+    for field, entries in rows.items():
+        entries += [row[field]] * count
 
 
 def _unique_names(

@@ -84,7 +84,8 @@ def rollouts(
         v: (n, nv) initial velocities, or (nv) for all.
         inputs: (n, T, nv) input of each step.
         command: ``effort``: they are generalised forces [Nm or N]; ``target``: positions for
-            the joints' drives to hold [rad or m]; ``feedforward``: efforts of the drives.
+            the joints' drives to hold [rad or m]; ``feedforward``: efforts of the drives, of
+            those of the tendons as well if there are nv + nd.
         threads: How many threads; as many as processors if None.
         forces: Whether to record forces, too.
 
@@ -100,7 +101,8 @@ def rollouts(
         raise ConfigError(f"no command '{command}' ({choices(COMMANDS)})")
     inputs = number_array(inputs, "inputs")
     nq, nv = len(work.state.q), len(work.state.v)
-    if inputs.ndim != 3 or inputs.shape[2] != nv:
+    both = nv + len(work.tendon_drives.target) if command == "feedforward" else nv
+    if inputs.ndim != 3 or inputs.shape[2] not in (nv, both):
         raise ConfigError(f"inputs must be (n, T, {nv}), got {inputs.shape}")
     n, steps, _ = inputs.shape
     starts = []
@@ -149,8 +151,9 @@ def _twin_work(
 ) -> Work:
     """Return a workspace of the same model, with the same inputs."""
     twin = make_work(built.arrays, len(work.state.q), room, solver.max_iterations)
-    for array, given in zip(twin.drives, work.drives, strict=True):
-        array[:] = given
+    for own, drives in ((twin.drives, work.drives), (twin.tendon_drives, work.tendon_drives)):
+        for array, given in zip(own, drives, strict=True):
+            array[:] = given
     twin.joint_forces.deflection[:] = work.joint_forces.deflection
     copy_shear(work.shear, twin.shear)
     if command == TARGET:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from contact_core.base.errors import ConfigError, ModelError, ModelWarning, choices, real_number
+from contact_core.model.density import weigh_links
 from contact_core.model.elements import parse
 from contact_core.model.mjcf.model import read_mjcf
 from contact_core.model.model_file import MJCF, self_contained
@@ -87,6 +89,7 @@ class World:
         velocities: Mapping[str, float | Sequence[float]] | None = None,
         decompose: bool | float = False,
         simplify: float = 0.0,
+        density: float | None = None,
     ) -> World:
         """Add a robot or an object.
 
@@ -125,6 +128,9 @@ class World:
                 greatest extent, FINEST_PARTS to COARSEST_PARTS, PARTS if True. It needs CoACD.
             simplify: How far a convex hull may stick out of a simplified one, which takes its place
                 and has fewer faces [m]. If zero, only hulls of more than 256 faces are simplified.
+            density: That of links to which a URDF or SDF gives no inertial [kg/m^3]: they get that
+                of their collision shapes, or of what is seen where there are none, which a warning
+                says. If None, they weigh nothing.
 
         Returns:
             The world itself.
@@ -158,6 +164,8 @@ class World:
         tolerance = real_number(simplify, f"simplify of '{name}'", ">= 0 m")
         if tolerance < 0.0:
             raise ConfigError(f"simplify of '{name}' must be >= 0 m, got {simplify!r}")
+        if density is not None:
+            text = _weighed(name, text, density)
         self._read_rules(name, text, weightless, repair)
         gravity = NOWHERE if weightless else self._gravity
         pose = placement(xyz, rpy)
@@ -445,6 +453,18 @@ class World:
             engine = Engine(leave_out(built, apart), time_step, solver)
         engine.observer.check_start()
         return engine
+
+
+def _weighed(name: str, text: str, density: float) -> str:
+    """Give links without an inertial that of their shapes."""
+    robot = parse(text, name)
+    try:
+        note = weigh_links(robot, density)
+    except (ConfigError, ModelError) as error:
+        raise type(error)(f"{name}: {error}") from error
+    if note:
+        warnings.warn(f"{name}: {note}", ModelWarning, stacklevel=3)
+    return ElementTree.tostring(robot, encoding="unicode")
 
 
 def _check_text(name: object) -> None:

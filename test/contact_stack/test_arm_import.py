@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import coal
@@ -135,6 +136,21 @@ def test_nothing_is_replaced_and_nothing_half_done_is_left(maker, tmp_path, monk
     assert {"mine", "my_arm.yaml", "my_arm.urdf"} <= made
 
 
+def test_links_without_an_inertial_weigh_something_if_asked_to(
+    maker, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    text = maker.read_text()
+    fingers = re.compile(r'(<link name="finger_\w+">)<inertial>.*?</inertial>', re.DOTALL)
+    bare, count = fingers.subn(r"\1", text)
+    assert count == 2
+    maker.write_text(bare)
+    assert cli.main(["import", str(maker), "--density", "2000", "--json", "report.json"]) == 0
+    assert "at 2000 kg/m^3: 'finger_left' 0.032 kg" in capsys.readouterr().out
+    report = json.loads((tmp_path / "report.json").read_text())["check"]
+    assert report["mass"] == pytest.approx(sum(2.0 / k for k in range(1, JOINTS + 1)) + 0.064)
+
+
 def test_two_arms_and_none_are_refused_by_name(maker, capsys):
     text = maker.read_text()
     one = text[text.index('<link name="axis1') : text.index("</robot>")]
@@ -200,6 +216,16 @@ def test_a_mjcf_with_a_gripper_of_tendons_keeps_its_masses(tmp_path, capsys):
     robot.update(np.zeros(4))
     apart = robot.link_pose("pad1").translation - robot.link_pose("pad2").translation
     assert apart == pytest.approx([0.0, 0.08, 0.0], abs=1e-6)
+
+
+def test_springs_and_tendons_of_a_mjcf_are_named(tmp_path, capsys):
+    file = tmp_path / "arm.xml"
+    text = mjcf().replace('name="j1" axis', 'name="j1" stiffness="1" axis')
+    tendon = """<fixed name="tie" stiffness="1"><joint joint="j1" coef="1"/>
+      <joint joint="j2" coef="1"/></fixed></tendon>"""
+    file.write_text(text.replace("</tendon>", tendon))
+    assert cli.main(["import", str(file), "--out", str(tmp_path / "out")]) == 0
+    assert "the springs of j1 and the tendons tie are left out" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("tolerance", [0.02, 0.01])

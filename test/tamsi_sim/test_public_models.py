@@ -24,12 +24,10 @@ REFUSED = {
     r"RE1V0_tool_(none|stretch_gripper)": "mesh without a volume",
     r"RE[12]V0_tool_stretch_dex_wrist": "none can be greater than the sum",
     r"suite/quadruped|model_with_(assetdir|assets|nameless|separators)": "of type 'hfield'",
-    r"suite/fish|suite/ball_in_cup|coupled_half_cheetah": "tendon '.*' has",
+    r"suite/ball_in_cup|coupled_half_cheetah": "tendon '.*' has",
     r"assets/(fetch|hand)/robot": "unknown section 'body'",
-    r"adroit_hand|assets/hand/": "tendon '.*' has range",
     # At zero, its torso is below the end of its range.
     r"assets/fetch/": "start 38.6 mm apart",
-    r"jaco_three_finger_gripper\.|robotiq_gripper_(140|s)": "tendon '.*' has",
     # They start like this: MuJoCo throws them off the floor.
     r"humanoidstandup|testing/assets/arm": "inside each other",
 }

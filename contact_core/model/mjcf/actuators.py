@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,38 +17,22 @@ from contact_core.model.mjcf.document import (
     general_drive,
     number,
     numbers,
+    symmetric,
     vector,
 )
+from contact_core.model.mjcf.tendon import Length
+from contact_core.model.moving_body import Tendon
 
 _TRANSMISSIONS = ("joint", "jointinparent")
-_PASSIVE = ("stiffness", "damping", "frictionloss", "armature")
 _WITHOUT_STATE = {"dyntype": "none", "gaintype": "fixed"}
-
-
-def symmetric(where: str, limits: np.ndarray, notes: list[str]) -> float:
-    """Return the greater one of two limits.
-
-    Args:
-        where: What they limit.
-        limits: (2) the lower and the upper one.
-        notes: Gets one more if they differ.
-    """
-    least, most = (abs(float(limit)) for limit in limits)
-    greatest = max(least, most)
-    if least != most:
-        notes.append(
-            f"{where} has the effort limits {limits[0]:g} and {limits[1]:g}: taken as "
-            f"{greatest:g} both ways"
-        )
-    return greatest
 
 
 @dataclass(frozen=True)
 class _Transmission:
-    """What an actuator drives: a coordinate that is affine in that of one joint.
+    """What an actuator drives: a coordinate that is affine in that of one joint, or a tendon.
 
     Attributes:
-        joint: The joint, which follows no other if it is driven by a tendon.
+        joint: The joint, which follows no other if it is driven by a tendon; or the tendon.
         coefficients: Joint -> the coordinate per its own, others that follow it among them.
         ratio: The coordinate per the joint's.
         offset: The coordinate where the joint's is zero.
@@ -65,24 +49,28 @@ def read_actuators(
     ranges: Mapping[str, tuple[float, float]],
     floating: Collection[str],
     own: Mapping[str, float],
-    following: Mapping[str, tuple[str, float, float]],
+    lengths: Mapping[str, Length],
+    tendons: Mapping[str, Tendon],
     inertia: Callable[[Mapping[str, float]], float],
     notes: list[str],
 ) -> tuple[dict[str, Actuator], dict[str, float]]:
-    """Return the actuators, and what those of a joint exert together at most.
+    """Return the actuators, and what those of a joint or tendon exert together at most.
+
+    Those of tendons that one joint determines are this joint's.
 
     Args:
         document: The file.
         ranges: Joint with one coordinate -> its lower and upper limit [rad or m].
         floating: The others.
-        own: Joint -> limit that it has itself [Nm or N].
-        following: Joint -> the one it follows, its coordinate per that one's, and its offset.
+        own: Joint or tendon -> limit that it has itself [Nm or N].
+        lengths: Fixed tendon -> its length.
+        tendons: Those that no joint alone determines, see :func:`read_tendons`.
         inertia: Of what moves by so much with each joint, see :meth:`MjcfJoints.inertia`.
-        notes: Gets the actuators that do not drive one such joint, or not in a way we know.
+        notes: Gets the actuators that drive no such joint or tendon, or not in a way we know.
 
     Returns:
-        Name -> actuator, ``actuator_NUMBER`` where it has none; joint -> limit [Nm or N], infinite
-        if one of its actuators has none.
+        Name -> actuator, ``actuator_NUMBER`` where it has none; joint or tendon -> limit [Nm or N],
+        infinite if one of its actuators has none.
 
     Raises:
         ModelError: If there is no such actuator or joint, or two have one name.
@@ -90,7 +78,7 @@ def read_actuators(
     sums: dict[str, float] = defaultdict(float)
     found: dict[str, Actuator] = {}
     elsewhere, unknown = [], []
-    tendons = dict(_tendons(document, following))
+    strokes = {**ranges, **{name: (t.law.lower, t.law.upper) for name, t in tendons.items()}}
     for count, element in enumerate(document.sections("actuator")):
         if element.tag not in ACTUATORS:
             raise ModelError(f"actuator: unknown '{element.tag}' ({choices(ACTUATORS)})")
@@ -101,18 +89,18 @@ def read_actuators(
         if joint is not None and joint not in (*ranges, *floating):
             raise ModelError(f"{where}: no joint '{joint}' ({choices([*ranges, *floating])})")
         moved = (
-            tendons.get(attributes.get("tendon", ""))
+            _through(attributes.get("tendon", ""), lengths)
             if joint is None
             else _Transmission(joint, {joint: 1.0})
         )
-        if moved is None or moved.joint not in ranges:
+        if moved is None or moved.joint not in strokes:
             elsewhere.append(where)
             continue
         if name in found:
             raise ModelError(f"there are two actuators '{name}'")
         gear = number(attributes, "gear", "1")
         law = _law(element.tag, attributes, gear, partial(inertia, moved.coefficients))
-        limit, bounds = _limits(document, where, attributes, law, ranges[moved.joint], notes)
+        limit, bounds = _limits(document, where, attributes, law, strokes[moved.joint], notes)
         sums[moved.joint] += abs(gear * moved.ratio) * limit
         if law is None or law[2] > 0.0 or law[3] > 0.0 or gear == 0.0 or limit == 0.0:
             unknown.append(where)
@@ -123,67 +111,22 @@ def read_actuators(
             -(gear**2) * by_velocity, *bounds, abs(gear) * limit,
         ).through(moved.joint, moved.ratio, moved.offset)  # fmt: skip
     if elsewhere:
-        notes.append(f"{', '.join(elsewhere)} not read: no actuator of one joint")
+        notes.append(f"{', '.join(elsewhere)} not read: no actuator of a joint or a fixed tendon")
     if unknown:
         notes.append(f"{', '.join(unknown)} not read: not affine in command, position and velocity")
-    driven = {joint: min(limit, own.get(joint, np.inf)) for joint, limit in sums.items()}
+    driven = {moved: min(limit, own.get(moved, np.inf)) for moved, limit in sums.items()}
     return found, {**own, **driven}
 
 
-def tendon_limits(
-    document: Document,
-    following: Mapping[str, tuple[str, float, float]],
-    repair: bool,
-    notes: list[str],
-) -> list[tuple[str, tuple[float, float]]]:
-    """Return the joints that tendons limit, and between what.
-
-    Args:
-        document: The file.
-        following: See :func:`read_actuators`.
-        repair: Whether what tendons exert else is left out.
-        notes: Gets what is.
-
-    Raises:
-        ModelError: If a tendon exerts a force, or limits more than one joint.
-    """
-    limits = []
-    for element in document.sections("tendon"):
-        attributes, name = document.attributes(element), element.get("name", "")
-        wrong = [key for key in _PASSIVE if numbers(attributes, key).any()]
-        if document.limited(attributes, "range", "limited"):
-            moved = dict(_tendons(document, following)).get(name)
-            if moved is not None:
-                ends = (vector(attributes, "range", 2) - moved.offset) / moved.ratio
-                limits.append((moved.joint, (float(ends.min()), float(ends.max()))))
-            else:
-                wrong.append("range")
-        if wrong and not repair:
-            raise ModelError(f"tendon '{name}' has {', '.join(wrong)} (valid: none of them)")
-        if wrong:
-            notes.append(f"tendon '{name}' has {', '.join(wrong)}: left out")
-    return limits
-
-
-def _tendons(
-    document: Document, following: Mapping[str, tuple[str, float, float]]
-) -> Iterator[tuple[str, _Transmission]]:
-    """Yield the fixed tendons whose length one joint determines, as the fingers of a gripper do."""
-    for element in document.sections("tendon"):
-        ratios: dict[str, float] = defaultdict(float)
-        parts = element.findall("joint") if element.tag == "fixed" else []
-        coefficients = {part.get("joint", ""): number(part.attrib, "coef") for part in parts}
-        offset = 0.0
-        for joint, ratio in coefficients.items():
-            for _ in following:
-                if joint in following:
-                    joint, by, constant = following[joint]
-                    ratio, offset = ratio * by, offset + ratio * constant
-            ratios[joint] += ratio
-        if len(ratios) == 1:
-            ((joint, ratio),) = ratios.items()
-            if ratio:
-                yield element.get("name", ""), _Transmission(joint, coefficients, ratio, offset)
+def _through(tendon: str, lengths: Mapping[str, Length]) -> _Transmission | None:
+    """What drives a tendon drives; nothing if it is no fixed one, or is always as long."""
+    length = lengths.get(tendon)
+    if length is None or not length.ratios:
+        return None
+    if len(length.ratios) > 1:
+        return _Transmission(length.name, length.coefficients)
+    ((joint, ratio),) = length.ratios.items()
+    return _Transmission(joint, length.coefficients, ratio, length.offset)
 
 
 def _law(

@@ -336,6 +336,35 @@ def number(attributes: Mapping[str, str], key: str, default: str | None = None) 
     return float(vector(attributes, key, 1, default)[0])
 
 
+def linear(attributes: Mapping[str, str], key: str) -> float:
+    """Return a coefficient that is zero where it is not given.
+
+    Raises:
+        ModelError: If it has further ones, those of a polynomial, that are not zero.
+    """
+    if numbers(attributes, key)[1:].any():
+        raise ModelError(f"{key}='{attributes[key]}' is not linear (valid: one number)")
+    return number(attributes, key, "0")
+
+
+def symmetric(where: str, limits: np.ndarray, notes: list[str]) -> float:
+    """Return the greater one of two limits.
+
+    Args:
+        where: What they limit.
+        limits: (2) the lower and the upper one.
+        notes: Gets one more if they differ.
+    """
+    least, most = (abs(float(limit)) for limit in limits)
+    greatest = max(least, most)
+    if least != most:
+        notes.append(
+            f"{where} has the effort limits {limits[0]:g} and {limits[1]:g}: taken as "
+            f"{greatest:g} both ways"
+        )
+    return greatest
+
+
 def boolean(attributes: Mapping[str, str], key: str, default: str = "false") -> bool:
     """Return whether an attribute is ``true``.
 

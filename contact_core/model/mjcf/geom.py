@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -14,7 +14,15 @@ import scipy
 
 from contact_core.base.errors import ModelError, choices
 from contact_core.model.mesh_file import load_mesh
-from contact_core.model.mjcf.document import Document, boolean, from_z, number, numbers, vector
+from contact_core.model.mjcf.document import (
+    Document,
+    boolean,
+    from_z,
+    number,
+    numbers,
+    unit,
+    vector,
+)
 from contact_core.multibody.collision.convex_mesh import hull_to_coal
 from contact_core.multibody.collision.shapes import (
     triangles_from_coal,
@@ -24,6 +32,7 @@ from contact_core.multibody.collision.shapes import (
 # For each type how many numbers its size has.
 SIZES = {"plane": 0, "sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3, "mesh": 0}
 _BETWEEN = ("capsule", "cylinder", "ellipsoid", "box")  # what can be given by two points
+_FITTED = ("sphere", *_BETWEEN)  # what may stand for a mesh
 MSH = ".msh"
 # How far the surface of the polyhedron that stands for an ellipsoid is from it, as share of its
 # half axes: its corners outside, the middles of its faces inside.
@@ -125,6 +134,28 @@ class Geom:
         mass = self.density * volume if self.mass is None else self.mass
         scaled = pin.Inertia(mass, local.lever, local.inertia * (mass / volume))
         return self.placement.act(scaled)
+
+    def fitted(self, kind: str, scale: float) -> Geom:
+        """Return a simple shape in place of a mesh, by the box that has the mesh's inertia.
+
+        Args:
+            kind: Which, one that is not a mesh.
+            scale: Of its sizes.
+        """
+        inertia, volume = self._mesh_inertia()
+        moments, axes = np.linalg.eigh(inertia.inertia)
+        # The longest half of the box is about the axis of the least moment: z.
+        moments, axes = moments[::-1], axes[:, ::-1] * np.sign(np.linalg.det(axes[:, ::-1]))
+        a, b, c = np.sqrt(1.5 * np.maximum(moments.sum() - 2.0 * moments, 0.0) / volume)
+        wide = 0.5 * (a + b)
+        size = {
+            "sphere": [(a + b + c) / 3.0], "capsule": [wide, max(c - 0.5 * wide, 0.0)],
+            "cylinder": [wide, c],
+        }.get(kind, [a, b, c])  # fmt: skip
+        return replace(
+            self, kind=kind, size=scale * np.array(size), mesh={},
+            placement=self.placement * pin.SE3(axes, inertia.lever),
+        )  # fmt: skip
 
     def _of_density_one(self) -> tuple[pin.Inertia, float]:
         """Inertia at 1 kg/m^3 in its own frame, and volume [m^3]."""
@@ -272,13 +303,17 @@ def read_geom(
     if boolean(attributes, "shellinertia"):
         raise ModelError(f"{where} has shellinertia (valid: false)")
     mesh = attributes.get("mesh")
-    if (mesh is not None) != (kind == "mesh"):
+    fitted = mesh is not None and kind != "mesh"
+    if (kind == "mesh" and mesh is None) or (fitted and kind not in _FITTED):
         raise ModelError(f"{where} is of type '{kind}' and has {'a' if mesh else 'no'} mesh")
+    if fitted and document.compiler.get("fitaabb") == "true":
+        raise ModelError(f"{where} is fitted to a box about its mesh (valid: fitaabb='false')")
     if mesh is not None and mesh not in meshes:
         raise ModelError(f"{where}: no mesh '{mesh}' ({choices(meshes)})")
     try:
-        between = "fromto" in attributes and kind in _BETWEEN
-        size = vector(attributes, "size", 1 if between else SIZES[kind], "")
+        between = "fromto" in attributes and kind in _BETWEEN and not fitted
+        count = 0 if fitted else 1 if between else SIZES[kind]
+        size = vector(attributes, "size", count, "")
         pose = document.pose(attributes)
         if between:
             ends = vector(attributes, "fromto", 6)
@@ -289,12 +324,12 @@ def read_geom(
         if not (size > 0.0).all():
             raise ModelError(f"size must be > 0 m, got {size}")
         mass = number(attributes, "mass") if "mass" in attributes else None
-        return Geom(
+        geom = Geom(
             name=name,
             body=body,
-            kind=kind,
+            kind="mesh" if fitted else kind,
             size=size,
-            placement=frame * pose,
+            placement=frame * pose * _reference(meshes[mesh] if mesh is not None else {}),
             mass=mass,
             density=number(attributes, "density", "1000"),
             group=int(number(attributes, "group", "0")),
@@ -306,6 +341,7 @@ def read_geom(
             mesh=_checked_mesh(meshes[mesh]) if mesh is not None else {},
             color=vector(attributes, "rgba", 4, "0.5 0.5 0.5 1"),
         )
+        return geom.fitted(kind, number(attributes, "fitscale", "1")) if fitted else geom
     except ModelError as error:
         raise ModelError(f"{where}: {error}") from error
 
@@ -331,9 +367,13 @@ def _checked_mesh(mesh: Mapping[str, str]) -> Mapping[str, str]:
     """Check that a mesh is one we read."""
     if "file" not in mesh and "vertex" not in mesh:
         raise ModelError(f"mesh '{mesh.get('name')}' has neither a file nor vertices")
-    for key, plain in (("refpos", "0 0 0"), ("refquat", "1 0 0 0")):
-        if key in mesh and not np.array_equal(
-            vector(mesh, key, len(plain.split())), vector({}, key, len(plain.split()), plain)
-        ):
-            raise ModelError(f"mesh '{mesh.get('name')}' has a {key} (valid: {plain})")
     return mesh
+
+
+def _reference(mesh: Mapping[str, str]) -> pin.SE3:
+    """Pose of a mesh's corners, scaled as they are, in the frame that the geom has for it."""
+    scale = vector(mesh, "scale", 3, "1 1 1")
+    turn = pin.Quaternion(*unit(vector(mesh, "refquat", 4, "1 0 0 0"))).matrix().T
+    if (scale != scale[0]).any() and not np.array_equal(turn, np.eye(3)):
+        raise ModelError(f"mesh '{mesh.get('name')}' has a refquat and scales (valid: one scale)")
+    return pin.SE3(turn, -turn @ (scale * vector(mesh, "refpos", 3, "0 0 0")))

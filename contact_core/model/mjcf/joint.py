@@ -8,8 +8,15 @@ import numpy as np
 import pinocchio as pin
 
 from contact_core.base.errors import ModelError, choices
-from contact_core.model.mjcf.actuators import symmetric
-from contact_core.model.mjcf.document import Document, number, numbers, unit, vector
+from contact_core.model.mjcf.document import (
+    Document,
+    linear,
+    number,
+    numbers,
+    symmetric,
+    unit,
+    vector,
+)
 
 JOINTS = ("hinge", "slide", "ball", "free")
 _LOSSES = ("damping", "frictionloss", "stiffness")
@@ -109,7 +116,7 @@ class MjcfJoints:
         self._tree.addJointFrame(joint)
         v = self._tree.joints[joint].idx_v
         self._tree.armature[v : v + 3] = number(attributes, "armature", "0")
-        self._tree.damping[v : v + 3] = self._linear(attributes, "damping")
+        self._tree.damping[v : v + 3] = linear(attributes, "damping")
         return joint, at.inverse()
 
     def _add_single(
@@ -129,7 +136,7 @@ class MjcfJoints:
         self._tree.addJointFrame(joint)
         v, q = self._tree.joints[joint].idx_v, self._tree.joints[joint].idx_q
         self._tree.armature[v] = number(attributes, "armature", "0")
-        self._tree.damping[v] = self._linear(attributes, "damping")
+        self._tree.damping[v] = linear(attributes, "damping")
         self._tree.upperDryFrictionLimit[v] = number(attributes, "frictionloss", "0")
         lower, upper = -np.inf, np.inf
         if self._document.limited(attributes, "range", "limited"):
@@ -138,7 +145,7 @@ class MjcfJoints:
         if self._document.limited(attributes, "actuatorfrcrange", "actuatorfrclimited"):
             limits = vector(attributes, "actuatorfrcrange", 2)
             self.limits[name] = symmetric(f"joint '{name}'", limits, self._notes)
-        stiffness = self._linear(attributes, "stiffness")
+        stiffness = linear(attributes, "stiffness")
         if "springdamper" in attributes:
             time, ratio = vector(attributes, "springdamper", 2)
             if not (time > 0.0 and ratio > 0.0):
@@ -148,13 +155,6 @@ class MjcfJoints:
             self.springs[name] = stiffness, angle(number(attributes, "springref", "0"))
         self.starts[name] = start
         return joint, at.inverse()
-
-    @staticmethod
-    def _linear(attributes: Mapping[str, str], key: str) -> float:
-        """A coefficient; the further ones of a polynomial must be zero."""
-        if numbers(attributes, key)[1:].any():
-            raise ModelError(f"{key}='{attributes[key]}' is not linear (valid: one number)")
-        return number(attributes, key, "0")
 
     def inertia(self, coefficients: Mapping[str, float]) -> float:
         """Return what a force moves at the start, all other joints giving way.

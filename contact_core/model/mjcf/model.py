@@ -17,7 +17,7 @@ import pinocchio as pin
 
 from contact_core.base.errors import ModelError, ModelWarning, choices
 from contact_core.model.actuator import Actuator
-from contact_core.model.mjcf.actuators import read_actuators, tendon_limits
+from contact_core.model.mjcf.actuators import read_actuators
 from contact_core.model.mjcf.document import MAIN, Document, number, vector
 from contact_core.model.mjcf.geom import FACETED, Geom, read_geom
 from contact_core.model.mjcf.joint import MjcfJoints
@@ -30,14 +30,15 @@ from contact_core.model.mjcf.rules import (
     paired,
     surroundings,
 )
-from contact_core.model.moving_body import ModelKeyframe
+from contact_core.model.mjcf.tendon import fixed_tendons, kept_lengths, read_tendons
+from contact_core.model.moving_body import ModelKeyframe, Tendon
 
 # Elements of a body that only concern looks and sensors.
 _LOOKS = {"camera", "light", "site"}
 _BODY = ("body", "frame", "inertial", "joint", "freejoint", "geom")
 _SECTIONS = (
-    "compiler", "option", "size", "visual", "statistic", "default", "asset", "worldbody", "contact",
-    "equality", "tendon", "actuator", "sensor", "keyframe", "custom",
+    "compiler", "option", "size", "visual", "statistic", "default", "extension", "asset",
+    "worldbody", "contact", "equality", "tendon", "actuator", "sensor", "keyframe", "custom",
 )  # fmt: skip
 
 
@@ -49,7 +50,10 @@ class MjcfModel:
         tree: Bodies and joints; a body on several joints is carried by one without mass each.
         starts: Joint with one coordinate -> its value where the bodies are as the file places them.
         springs: Joint -> stiffness [Nm/rad or N/m] and coordinate where it exerts nothing.
-        actuators: Name -> actuator of a joint with one coordinate.
+        weights: Joint -> share of the weight of what it carries itself that is not compensated.
+        actuators: Name -> actuator of a joint with one coordinate, or of a tendon.
+        tendons: Name -> fixed tendon of several joints, or of one with a law besides its range;
+            also lengths that an equality keeps.
         held: Name -> two bodies that an equality holds together.
         followers: Joint -> the one it follows, its coordinate per that one's, and its offset.
         keyframes: Keyframes by name.
@@ -63,7 +67,9 @@ class MjcfModel:
     tree: pin.Model
     starts: dict[str, float]
     springs: dict[str, tuple[float, float]]
+    weights: dict[str, float]
     actuators: dict[str, Actuator]
+    tendons: dict[str, Tendon]
     followers: dict[str, tuple[str, float, float]]
     held: dict[str, HeldBodies]
     keyframes: dict[str, ModelKeyframe]
@@ -81,8 +87,8 @@ def read_mjcf(text: str, free: bool = False, weigh: bool = True, repair: bool = 
         text: Its text, with the files that it includes, see :func:`self_contained`.
         free: Whether its only root body floats, although the file fixes it.
         weigh: Whether the inertias are wanted, for which meshes have to be read.
-        repair: Whether height fields, and what tendons of several joints exert, are left out
-            instead of being refused.
+        repair: Whether height fields, and what spatial tendons exert, are left out instead of
+            being refused.
 
     Returns:
         The model. A warning says what is simulated differently.
@@ -131,6 +137,9 @@ class _Reader:
         self.parents: dict[str, str] = {}  # of a body that moves relative to it
         self.welded = {WORLD: WORLD}  # body -> the first body that it does not move relative to
         self.inertias: dict[str, pin.Inertia] = {}
+        # Body, and joint that carries it -> share of its weight that acts.
+        self.weights: dict[str, float] = {}
+        self.joint_weights: dict[str, float] = {}
         self.meshes = {
             element.get("name", ""): document.attributes(element)
             for element in document.sections("asset")
@@ -163,23 +172,35 @@ class _Reader:
         starts = self.joints.starts
         floating = [str(name) for name in self.tree.names if name not in starts][1:]
         ranges = {name: self._range(name) for name in starts}
-        following = dict(followers(self.document, starts, self.repair, self.notes))
-        bounds = tendon_limits(self.document, following, self.repair, self.notes)
+        following = dict(followers(self.document, starts))
+        lengths = fixed_tendons(self.document, starts, following)
+        tendons, bounds = read_tendons(self.document, lengths, starts, self.repair, self.notes)
+        own = self.joints.limits | {name: t.law.effort for name, t in tendons.items()}
         actuators, limits = read_actuators(
-            self.document, ranges, floating, self.joints.limits, following,
+            self.document, ranges, floating, own, lengths, tendons,
             self.joints.inertia if self.weigh else lambda coefficients: 0.0, self.notes,
         )  # fmt: skip
         for name, limit in limits.items():
-            joint = self.tree.joints[self.tree.getJointId(name)]
-            self.tree.upperEffortLimit[joint.idx_v] = limit
+            if name in tendons:
+                law = replace(tendons[name].law, effort=limit)
+                tendons[name] = replace(tendons[name], law=law)
+            else:
+                joint = self.tree.joints[self.tree.getJointId(name)]
+                self.tree.upperEffortLimit[joint.idx_v] = limit
         for name, (lower, upper) in bounds:
             self._narrow(name, lower, upper)
+        taken = {*starts, *tendons}
+        tendons |= kept_lengths(
+            self.document, lengths, starts, following, taken, self.repair, self.notes
+        )
         touches, gravity = surroundings(self.document, self.notes)
         return MjcfModel(
             tree=self.tree,
             starts=starts,
             springs=self.joints.springs,
+            weights=self.joint_weights,
             actuators=actuators,
+            tendons=tendons,
             followers=following,
             held=dict(held_bodies(self.document, self._poses())),
             keyframes=dict(self._keyframes()),
@@ -337,11 +358,7 @@ class _Reader:
     def _check_body(self, name: str, element: ElementTree.Element) -> None:
         if element.get("mocap") == "true":
             self.notes.append(f"body '{name}' is moved by motion capture: it stays where it is")
-        if number(element.attrib, "gravcomp", "0") != 0.0:
-            raise ModelError(
-                f"body '{name}' has gravcomp='{element.get('gravcomp')}' (valid: 0; add it with "
-                "weightless=True, which compensates the weight of all bodies)"
-            )
+        self.weights[name] = 1.0 - number(element.attrib, "gravcomp", "0")
 
     def _add_frame(self, name: str, joint: int, pose: pin.SE3) -> None:
         self.tree.addFrame(pin.Frame(name, joint, 0, pose, pin.FrameType.BODY))
@@ -369,6 +386,12 @@ class _Reader:
             frame = self.tree.frames[self.tree.getFrameId(body, pin.FrameType.BODY)]
             if frame.parentJoint and inertia.mass != 0.0:
                 self.tree.appendBodyToJoint(frame.parentJoint, inertia, frame.placement)
+                joint = str(self.tree.names[frame.parentJoint])
+                if self.joint_weights.setdefault(joint, self.weights[body]) != self.weights[body]:
+                    raise ModelError(
+                        f"body '{body}' has another gravcomp than what it is fixed to (valid: one "
+                        "for both)"
+                    )
 
     def _poses(self) -> dict[str, pin.SE3]:
         """Bodies in the world, where the file places them."""

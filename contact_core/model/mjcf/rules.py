@@ -24,24 +24,25 @@ _FLAGS = (
 )  # fmt: skip
 WELD = "weld"
 _OF_BODIES = ("connect", WELD)
+OF_LENGTHS = ("joint", "tendon")
 
 
 def followers(
-    document: Document, starts: Mapping[str, float], repair: bool, notes: list[str]
+    document: Document, starts: Mapping[str, float]
 ) -> Iterator[tuple[str, tuple[str, float, float]]]:
     """Yield the joints that a linear equality makes follow another one, also one of a tendon.
+
+    Those that do not, or one that follows another one already, are those of :func:`kept_lengths`.
 
     Args:
         document: The file.
         starts: Joint -> coordinate from which equalities count.
-        repair: Whether equalities of tendons that are not this are left out.
-        notes: Gets what is.
 
     Yields:
         The joint; the one it follows, its coordinate per that one's, and its offset.
 
     Raises:
-        ModelError: If an equality is neither this nor one of bodies.
+        ModelError: If an equality is none of joints, tendons or bodies, or not linear.
     """
     seen: set[str] = set()
     for element in document.sections("equality"):
@@ -51,15 +52,12 @@ def followers(
         name, master = attributes.get("joint1", ""), attributes.get("joint2", "")
         where = f"equality {element.tag} '{attributes.get('name', name)}'"
         coupled = _coupled(document, attributes) if element.tag == "tendon" else {}
-        if element.tag == "tendon" and repair and not coupled:
-            notes.append(f"{where}: left out")
-            continue
+        if element.tag not in OF_LENGTHS:
+            raise ModelError(f"{where} (valid: {', '.join((*OF_LENGTHS, *_OF_BODIES))})")
         if coupled:
             master, name = coupled
-        elif element.tag != "joint" or not master:
-            raise ModelError(
-                f"{where} (valid: a joint that follows another one, {', '.join(_OF_BODIES)})"
-            )
+        if not master or name in seen:
+            continue
         for joint in (name, master):
             if joint not in starts:
                 raise ModelError(f"{where}: no joint '{joint}' ({choices(starts)})")
@@ -71,8 +69,6 @@ def followers(
             constant /= coupled[name]
         elif given[2:].any():
             raise ModelError(f"{where}: polycoef {attributes['polycoef']} (valid: linear)")
-        if name in seen:
-            raise ModelError(f"{where}: '{name}' follows another one already (valid: one)")
         seen.add(name)
         yield name, (master, ratio, starts[name] + constant - ratio * starts[master])
 

@@ -13,6 +13,7 @@ from contact_core.multibody.collision.shapes import ShapeKind
 from contact_core.multibody.rigid_body.joints import BALL as BALL_JOINT
 from contact_core.multibody.rigid_body.joints import FREE, PRISMATIC, REVOLUTE
 from contact_core.robot.description import collision_shapes, read_urdf
+from tamsi_sim.simulation.world import World
 
 BALL = '<geom name="ball" size="0.1" mass="2"/>'
 
@@ -197,15 +198,112 @@ def test_a_gripper_that_a_tendon_drives_is_driven_as_in_mujoco(coefficient, rati
         assert force == pytest.approx(expected, rel=1e-9)
 
 
-def test_a_tendon_of_joints_that_go_their_own_ways_is_named():
+TIED = """<tendon><fixed name="{}" {}><joint joint="i" coef="0.5"/><joint joint="j" coef="-0.25"/>
+  </fixed></tendon>"""
+
+
+@pytest.mark.parametrize("name", ["t", "i"])
+def test_a_tendon_of_joints_that_go_their_own_ways_is_driven_as_in_mujoco(name):
+    """Also one with the name of a joint."""
+    mujoco = pytest.importorskip("mujoco")
+    drive = f"""<actuator><position name="p" tendon="{name}" kp="70" dampratio="0.6" gear="2"
+      ctrlrange="0 1" forcerange="-8 8"/></actuator>"""
     text = mjcf(
-        body('<joint name="l"/>', "a") + body('<joint name="r"/>', "b"),
-        GRIPPER.format(1, 1)
-        .replace("<equality>", "<equality><!--")
-        .replace("</equality>", "--></equality>"),
+        body('<joint name="i"/>', "a") + body('<joint name="j"/>', "b"),
+        TIED.format(name, ""),
+        drive,
     )
-    with pytest.warns(ModelWarning, match="position 'grip' not read: no actuator of one joint"):
-        assert read_articulation(text).actuators == {}
+    found = read_articulation(text)
+    actuator = found.actuators["p"]
+    tendon = found.tendons[actuator.joint]
+    assert actuator.joint not in ("i", "j")
+    assert dict(tendon.coefficients) == {"i": 0.5, "j": -0.25}
+    assert tendon.law.effort == 16.0
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:], data.ctrl[:] = (0.1, -0.2), (0.05, -0.02), 0.1
+    mujoco.mj_forward(model, data)
+    length, rate = 0.5 * 0.1 + 0.25 * 0.2, 0.5 * 0.05 + 0.25 * 0.02
+    force = actuator.gain * 0.1 + actuator.offset
+    force -= actuator.stiffness * length + actuator.damping * rate
+    np.testing.assert_allclose(data.qfrc_actuator, [0.5 * force, -0.25 * force], rtol=1e-9)
+
+
+LOCKED = """<equality><joint joint1="i" joint2="j" polycoef="0.1 2"/>
+  <joint name="lock" joint1="j" polycoef="0.3"/>
+  <joint name="other" joint1="i" joint2="k" polycoef="0 -1"/>
+  <joint joint1="i" joint2="j" polycoef="0.2 2"/></equality>"""
+
+
+def test_a_joint_may_be_kept_or_follow_several():
+    """Follows: i = 0.1 + 2 j; kept: j at 0.3 beyond its start, and i + k; the last contradicts."""
+    joints = "".join(body(f'<joint name="{n}" type="slide" ref="0.5"/>', f"b{n}") for n in "ijk")
+    with pytest.warns(ModelWarning, match="equality joint '' contradicts others: left out"):
+        found = read_articulation(mjcf(joints, LOCKED))
+    (mimic,) = (b.mimic for b in found.bodies if b.mimic)
+    assert (mimic.master, mimic.ratio, mimic.offset) == ("j", 2.0, pytest.approx(-0.4))
+    lock, other = found.tendons["lock"], found.tendons["other"]
+    assert dict(lock.coefficients) == {"j": 1.0}
+    assert (lock.law.stiffness, lock.law.rest) == (np.inf, pytest.approx(0.8))
+    assert dict(other.coefficients) == {"j": 2.0, "k": 1.0}
+    assert (other.law.rest, other.offset) == (pytest.approx(1.0), pytest.approx(-0.4))
+
+
+LAWS = """armature="1" damping="2" frictionloss="3" stiffness="4" range="-1 2"
+  actuatorfrcrange="-5 5" """
+
+
+@pytest.mark.parametrize(
+    ("springlength", "rest", "slack"),
+    [("", -0.3, 0.0), ('springlength="0.7"', 0.7, 0.0), ('springlength="0.7 0.9"', 0.7, 0.2)],
+)
+def test_a_tendon_says_what_it_does(springlength, rest, slack):
+    joints = body('<joint name="i" type="slide" ref="-0.5"/>', "a") + body(
+        '<joint name="j" type="slide" ref="0.2"/>', "b"
+    )
+    tendon = read_articulation(mjcf(joints, TIED.format("t", LAWS + springlength))).tendons["t"]
+    law = tendon.law
+    assert (law.armature, law.damping, law.friction, law.stiffness) == (1.0, 2.0, 3.0, 4.0)
+    assert (law.lower, law.upper, law.effort) == (-1.0, 2.0, 5.0)
+    assert (law.rest, tendon.slack) == pytest.approx((rest, slack))
+
+
+def test_a_tendon_follows_the_joints_that_follow_others():
+    """0.5 i - 0.25 j with j = 0.1 + 4 k."""
+    text = mjcf(
+        "".join(body(f'<joint name="{n}" type="slide"/>', f"b{n}") for n in "ijk"),
+        TIED.format("t", 'stiffness="1"'),
+        '<equality><joint joint1="j" joint2="k" polycoef="0.1 4"/></equality>',
+    )
+    tendon = read_articulation(text).tendons["t"]
+    assert dict(tendon.coefficients) == {"i": 0.5, "k": -1.0}
+    assert tendon.offset == pytest.approx(-0.025)
+
+
+def test_a_tendon_whose_length_cannot_change_exerts_nothing():
+    text = mjcf(TWO, TIED.format("t", 'stiffness="1" range="0.1 1"') + KEPT)
+    with pytest.warns(ModelWarning, match="tendon 't' is held at 0, beyond its range"):
+        found = read_articulation(text)
+    assert found.tendons == {}
+    assert [body.mimic is not None for body in found.bodies].count(True) == 1
+
+
+KEPT = '<equality><tendon tendon1="t"/></equality>'
+THREE = """<tendon><fixed name="t"><joint joint="i" coef="1"/><joint joint="j" coef="2"/>
+  <joint joint="k" coef="3"/></fixed><fixed name="u"><joint joint="k" coef="5"/></fixed></tendon>"""
+
+
+def test_lengths_that_are_kept_are_tendons_of_their_own():
+    """t = i + 2 j + 3 k stays, with 0.1 more; t less twice u = 5 k stays."""
+    joints = "".join(body(f'<joint name="{n}" type="slide" ref="0.5"/>', f"b{n}") for n in "ijk")
+    equalities = """<equality><tendon name="t" tendon1="t" polycoef="0.1"/>
+      <tendon name="e" tendon1="t" tendon2="u" polycoef="0 2"/></equality>"""
+    tendons = read_articulation(mjcf(joints, THREE, equalities)).tendons
+    one, two = tendons["t_equality"], tendons["e"]
+    assert dict(one.coefficients) == {"i": 1.0, "j": 2.0, "k": 3.0}
+    assert (one.law.stiffness, one.law.rest) == (np.inf, pytest.approx(3.1))
+    assert dict(two.coefficients) == {"i": 1.0, "j": 2.0, "k": -7.0}
+    assert (two.law.stiffness, two.law.rest) == (np.inf, pytest.approx(-2.0))
 
 
 def test_classes_may_switch_equalities_off():
@@ -272,9 +370,78 @@ def test_the_range_of_a_tendon_is_that_of_the_one_joint_it_depends_on():
         read_articulation(text.replace('range="-1 1"', 'range="0 1"'))
 
 
-LEFT_OUT = """<tendon><fixed name="t" stiffness="1" range="0 1"><joint joint="i" coef="1"/>
-  <joint joint="j" coef="1"/></fixed></tendon><equality><tendon name="e" tendon1="t" tendon2="t"/>
-  </equality>"""
+def test_weights_are_compensated_body_by_body_as_in_mujoco():
+    mujoco = pytest.importorskip("mujoco")
+    fixed = body("", "c", gravcomp=0.4, pos="0 0.3 0")
+    inner = body('<joint name="k" axis="1 0 0"/>' + fixed, "b", gravcomp=0.4, pos="0 1 0")
+    text = mjcf(body('<joint name="j" axis="1 1 0"/>' + inner, "a", gravcomp=1))
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    engine = World().add("arm", text).build()
+    engine.q[:] = data.qpos[:] = 0.3, 0.7
+    mujoco.mj_forward(model, data)
+    engine.evaluate()
+    expected = data.qfrc_bias - data.qfrc_passive
+    assert np.abs(data.qfrc_passive).min() > 1.0
+    np.testing.assert_allclose(engine.work.dynamics.bias, expected, rtol=1e-9)
+
+
+def test_actuators_of_plugins_are_named():
+    plugin = """<extension><plugin plugin="mujoco.pid"><instance name="pid"/></plugin></extension>
+      <actuator><plugin name="m" joint="j" plugin="mujoco.pid" instance="pid"/></actuator>"""
+    with pytest.warns(ModelWarning, match="plugin 'm' not read: not affine"):
+        assert read_articulation(mjcf(body('<joint name="j"/>'), plugin)).actuators == {}
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        'refpos="0.1 -0.2 0.3" scale="1 2 3"',
+        'refquat="2 1 -1 0.5" scale="2 2 2"',
+        'refpos="0.1 -0.2 0.3" refquat="1 -1 0 0" scale="0.5 0.5 0.5"',
+    ],
+)
+def test_the_frame_of_a_mesh_is_that_of_mujoco(reference):
+    mujoco = pytest.importorskip("mujoco")
+    corners = np.random.default_rng(1).normal(size=(9, 3)) * [0.05, 0.1, 0.3] + 0.2
+    vertex = " ".join(map(str, corners.ravel()))
+    mesh = f'<asset><mesh name="m" inertia="convex" {reference} vertex="{vertex}"/></asset>'
+    geom = '<geom type="mesh" mesh="m" pos="1 2 3" euler="10 20 30"/>'
+    text = mjcf(f'<body name="b"><freejoint/>{geom}</body>', mesh)
+    inertia = read_articulation(text).bodies[0].inertia
+    model = mujoco.MjModel.from_xml_string(text)
+    turn = np.empty(9)
+    mujoco.mju_quat2Mat(turn, model.body_iquat[1])
+    turn = turn.reshape(3, 3)
+    assert inertia.mass == pytest.approx(model.body_mass[1], rel=1e-5)
+    np.testing.assert_allclose(inertia.lever, model.body_ipos[1], atol=1e-5)
+    expected = turn @ np.diag(model.body_inertia[1]) @ turn.T
+    np.testing.assert_allclose(inertia.inertia, expected, rtol=1e-4, atol=1e-4 * expected.max())
+
+
+@pytest.mark.parametrize("kind", ["sphere", "capsule", "cylinder", "box", "ellipsoid"])
+def test_a_simple_geom_is_fitted_to_a_mesh_as_in_mujoco(kind):
+    mujoco = pytest.importorskip("mujoco")
+    corners = np.random.default_rng(0).normal(size=(12, 3)) * [0.05, 0.1, 0.3] + 0.2
+    mesh = f'<mesh name="m" inertia="convex" vertex="{" ".join(map(str, corners.ravel()))}"/>'
+    geom = f'<geom name="g" type="{kind}" mesh="m" fitscale="1.5" pos="1 2 3" euler="10 20 30"/>'
+    text = mjcf(f'<body name="b"><freejoint/>{geom}</body>', f"<asset>{mesh}</asset>")
+    (found,) = read_mjcf(text).geoms
+    model = mujoco.MjModel.from_xml_string(text)
+    assert found.kind == kind
+    assert found.size == pytest.approx(model.geom_size[0, : len(found.size)], rel=1e-5)
+    assert found.placement.translation == pytest.approx(model.geom_pos[0], abs=1e-5)
+    turn = np.empty(9)
+    mujoco.mju_quat2Mat(turn, model.geom_quat[0])
+    if kind != "sphere":
+        along = found.placement.rotation.T @ turn.reshape(3, 3)
+        assert abs(along[2, 2]) == pytest.approx(1.0, abs=1e-6)
+    inertia = read_articulation(text).bodies[0].inertia
+    assert inertia.mass == pytest.approx(model.body_mass[1], rel=1e-5)
+
+
+LEFT_OUT = """<tendon><spatial name="t" stiffness="1" range="0 1"><site site="a"/><site site="b"/>
+  </spatial></tendon><equality><tendon name="e" tendon1="t" tendon2="t"/></equality>"""
 
 
 def test_what_cannot_be_simulated_is_left_out_if_asked_to():
@@ -286,7 +453,10 @@ def test_what_cannot_be_simulated_is_left_out_if_asked_to():
     )
     with pytest.raises(ModelError, match="geom 'hill' is of type 'hfield'"):
         read_articulation(text)
-    with pytest.warns(ModelWarning, match="'hill' is a height field: left out; .*tendon 't' has"):
+    with pytest.warns(
+        ModelWarning,
+        match="'hill' is a height field: left out; .*tendon 't' has stiffness, range: ",
+    ):
         model = read_mjcf(text, repair=True)
     assert set(model.starts) == {"i", "j"}
     assert "hill" not in [geom.name for geom in model.geoms]
@@ -485,7 +655,10 @@ REFUSED = [
         ),
         r"mesh 'm': vertex and face must be triples, .* \(valid: 0 to 3\)",
     ),
-    (mjcf(body(JOINT, gravcomp=1)), "body 'b' has gravcomp='1' .valid: 0"),
+    (
+        mjcf(body(JOINT + body("", "c", gravcomp=0.5), gravcomp=1)),
+        "body 'c' has another gravcomp than what it is fixed to",
+    ),
     (mjcf(body(JOINT, euler="1 2")), "body 'b': euler must be 3 finite"),
     (mjcf(body('<joint name="j" damping="x"/>')), "joint 'j': damping must be finite numbers, got"),
     (mjcf(body('<joint name="j" damping="1 2"/>')), "damping='1 2' is not linear .valid: one num"),
@@ -502,7 +675,7 @@ REFUSED = [
     (mjcf(body(JOINT), compiler='angel="radian"'), "unknown setting angel='radian' .valid: angle"),
     (
         mjcf(TWO, '<equality><tendon tendon1="t"/></equality>'),
-        "equality tendon '' .valid: a joint that follows another one, connect, weld",
+        "equality tendon '': ..t.. .valid: none; no spatial tendon",
     ),
     (
         mjcf(TWO, '<equality><weld body1="a" body2="z"/></equality>'),
@@ -521,19 +694,46 @@ REFUSED = [
         "polycoef 0 1 1 .valid: linear",
     ),
     (
-        mjcf(TWO, "<equality>" + 2 * '<joint joint1="i" joint2="j"/>' + "</equality>"),
-        "'i' follows another one already",
+        mjcf(TWO, '<equality><joint joint1="k"/></equality>'),
+        "equality joint '': ..k.. .valid: j, i",
     ),
-    (mjcf(TWO, '<equality><joint joint1="i"/></equality>'), "valid: a joint that follows another"),
+    (mjcf(TWO, '<equality><flex flex="f"/></equality>'), "valid: joint, tendon, connect, weld"),
     (
-        mjcf(TWO, '<tendon><fixed name="t" stiffness="1"><joint joint="i"/></fixed></tendon>'),
-        "tendon 't' has stiffness",
+        mjcf(TWO, '<tendon><spatial name="t" stiffness="1"/></tendon>'),
+        "tendon 't' has stiffness .valid: as a fixed one",
+    ),
+    (
+        mjcf(TWO, '<tendon><fixed name="t"><joint joint="k" coef="1"/></fixed></tendon>'),
+        "tendon 't': no joint 'k' .valid: j, i",
+    ),
+    (mjcf(TWO, TIED.format("t", 'damping="1 2"')), "tendon 't': damping='1 2' is not linear"),
+    (
+        mjcf(
+            TWO,
+            TIED.format("t", ""),
+            '<equality><tendon tendon1="t" tendon2="t" polycoef="0 1 1"/></equality>',
+        ),
+        "equality tendon '': polycoef 0 1 1 .valid: linear",
     ),
     (
         mjcf(TWO, '<actuator><motor joint="k"/></actuator>'),
         r"motor '': no joint 'k' \(valid: j, i\)",
     ),
     (mjcf(TWO, '<contact><exclude body1="a" body2="z"/></contact>'), "exclude: no body 'z'"),
+    (mjcf('<geom type="plane" mesh="m"/>'), "is of type 'plane' and has a mesh"),
+    (mjcf('<geom type="mesh"/>'), "is of type 'mesh' and has no mesh"),
+    (
+        mjcf(
+            '<geom type="mesh" mesh="m"/>',
+            """<asset><mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1" refquat="1 1 0 0"
+              scale="1 2 1"/></asset>""",
+        ),
+        "mesh 'm' has a refquat and scales",
+    ),
+    (
+        mjcf('<geom type="box" mesh="m"/>', compiler='fitaabb="true"'),
+        r"fitted to a box about its mesh \(valid: fitaabb='false'\)",
+    ),
 ]
 
 
@@ -556,7 +756,7 @@ def test_what_cannot_be_simulated_is_named(text, message):
         ),
         (
             mjcf(body(JOINT), '<actuator><motor name="m" site="s"/></actuator>'),
-            "motor 'm' not read: no actuator of one joint",
+            "motor 'm' not read: no actuator of a joint or a fixed tendon",
         ),
     ],
 )
