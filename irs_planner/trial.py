@@ -26,15 +26,15 @@ from irs_planner.search.search_model import SearchModel
 from irs_planner.search.settings import SearchSettings
 from irs_planner.search.transit import Motion
 
-AIM = 0.7
-"""Share of the tolerances that is aimed at by looks."""
+AIM, NEARLY = 0.7, 1.5
+"""Share of the tolerances that is aimed at by looks, at the goal and on the way."""
 RESTING_LOOKS = 5
-LOOKS, SEARCHES, ATTEMPTS = 1500, 8, 80
-"""Of a trial by looks at most, the last one of each of its searches."""
+LOOKS, SEARCHES, FEW, ATTEMPTS = 1500, 8, 2, 80
+"""Of a trial by looks at most, searches also on the way, and attempts of each search."""
 TIPPED = 2.0
 """What leaves its bounds by so many times tips over."""
-TRIES, CAUTION = 3, 0.5
-"""Trials by looks, and the share of steps and bounds that is left after something tipped."""
+TRIES, CAUTION = 4, 0.5
+"""Trials by looks, and the share of steps, bounds and heights that is left after a tip."""
 
 
 class JudgeWorld(Protocol):
@@ -129,16 +129,19 @@ def try_out(
     blind = _Attempt(problem, settings, judge, stop, watch).follow(motions)
     if not blind.reason or stop.reason is not None:
         return blind
-    gentle = problem
+    gentle, own, plan, stubborn = problem, settings, motions, False
     for _ in range(TRIES):
-        attempt = _Attempt(problem, settings, judge, stop, watch)
-        seen = attempt.look(gentle, motions)
+        attempt = _Attempt(problem, own, judge, stop, watch)
+        seen = attempt.pass_by(gentle, motions) if stubborn else attempt.look(gentle, plan)
         if not seen.reason or stop.reason is not None:
             return seen
-        if not attempt.beyond:
+        if attempt.beyond:
+            # What tipped is pushed lower and more slowly, and the model lets it tilt less.
+            gentle, own, plan = _gentler(gentle), replace(own, height=CAUTION * own.height), []
+        elif stubborn:
             break
-        # What tipped is pushed more slowly, and where the model lets it tilt less.
-        gentle, motions = _gentler(gentle), []
+        else:
+            stubborn = True
     return replace(seen, reason=f"{blind.reason}; by looks: {seen.reason}")
 
 
@@ -158,7 +161,7 @@ class _Attempt:
         watch: Callable[[float], None],
     ) -> None:
         self._problem, self._settings, self._stop = problem, settings, stop
-        self._watch = watch
+        self._watch, self._lost = watch, False
         self._model = SearchModel(problem, settings)
         self._world = judge(problem)
         self._states, self._inputs = [self._world.state], [np.empty(0)][:0]
@@ -186,46 +189,79 @@ class _Attempt:
             problem: What the decisions are made for, maybe gentler than what is judged.
             motions: The plan, empty for none.
         """
+        self._lead(problem, AIM, RESTING_LOOKS, motions)
+        return self._trial(looked=True)
+
+    def pass_by(self, problem: IrsProblem, motions: list[tuple[str, Motion]]) -> Trial:
+        """Decide likewise, and bring things to where every push of a plan ends on the way."""
+        ends = [motion.states[-1] for kind, motion in motions if kind == CONTACT][:-1]
+        for end in ends:
+            reference = problem.reference.copy()
+            reference[:, self._model.placed] = end[self._model.placed]
+            near = replace(problem, reference=reference)
+            # What the plan does only to come about need not be met.
+            if not self._lead(near, NEARLY, 0, [], FEW) and not self._lost:
+                self._reason = ""
+            if self._reason:
+                return self._trial(looked=True)
+        return self.look(problem, [])
+
+    def _lead(
+        self,
+        problem: IrsProblem,
+        share: float,
+        resting: int,
+        plan: list[tuple[str, Motion]],
+        searches: int = SEARCHES,
+    ) -> bool:
+        """Lead things to a goal by looks; return whether they have stayed there for some of them.
+
+        Args:
+            problem: With the goal.
+            share: Of its tolerances.
+            resting: Looks.
+            plan: What to begin with.
+            searches: At most.
+        """
         loop = ClosedLoop(
-            replace(problem, tolerance=AIM * problem.tolerance, initial_state=self._world.state),
+            replace(problem, tolerance=share * problem.tolerance, initial_state=self._world.state),
             replace(self._settings, attempts=ATTEMPTS, shortening=0.25, refinements=0, hold=False),
-            plan=motions,
+            plan=plan,
         )
-        command = self._world.state[self._model.joints]
-        rested = 0
+        command, rested = self._world.state[self._model.joints], 0
         for _ in range(LOOKS):
             command = loop.decide(self._world.state, command)
             while loop.phase is Phase.SEARCH and self._stop.reason is None:
-                if loop.obstacle is not None or loop.searches > SEARCHES:
+                if loop.obstacle is not None or loop.searches > searches:
                     break
                 loop.search()
                 if loop.phase is not Phase.SEARCH:
                     command = loop.decide(self._world.state, command)
             if loop.obstacle is not None:
                 self._reason = loop.obstacle.reason
-                break
-            if loop.searches > SEARCHES:
-                self._reason = f"it does not arrive after {SEARCHES} searches: {self._miss()}"
-                break
+            elif loop.searches > searches:
+                self._reason = f"it does not arrive after {searches} searches: {self._miss()}"
+            if self._reason:
+                return False
             rested = rested + 1 if loop.phase is Phase.REST else 0
-            if rested > RESTING_LOOKS:
-                break
+            if rested > resting:
+                return True
             if self._beyond(1.0):  # what tips falls back if nothing pushes it any more
                 command = self._world.state[self._model.joints]
             kind = TRANSIT if loop.phase is Phase.TRANSIT else CONTACT
             if not self._send(kind, command):
-                break
-        return self._trial(looked=True)
+                return False
+        return False
 
     def _send(self, kind: str, command: np.ndarray) -> bool:
         """Take a step; return False where the trial is over."""
         if self._stop.reason is not None:
-            self._reason = "the time was up"
+            self._reason, self._lost = "the time was up", True
             return False
         try:
             state = self._world.step(command)
         except ContactStackError as error:
-            self._reason = f"it cannot be simulated: {error}"
+            self._reason, self._lost = f"it cannot be simulated: {error}", True
             return False
         self._states.append(state)
         self._inputs.append(command)
@@ -242,9 +278,10 @@ class _Attempt:
             self.beyond = self._beyond(TIPPED)
             if self.beyond:
                 self._reason = f"{', '.join(self.beyond)} leaves its bounds: it tips over"
-        if self._reason:
+        self._lost = bool(self._reason)
+        if self._lost:
             self._reason += f", after {now:.1f} s"
-        return not self._reason
+        return not self._lost
 
     def _beyond(self, times: float) -> tuple[str, ...]:
         """Return the states beyond so many times their bounds."""

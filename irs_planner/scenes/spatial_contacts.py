@@ -16,6 +16,8 @@ from irs_planner.scenes.spatial_arrays import SpatialArrays
 NEARLY_VERTICAL = 0.99
 # Of shapes further apart than this [m] their bounding spheres will do.
 FAR = 0.3
+# Points so near [m] are looked at more closely, whether something else is this thick there [m].
+NEAR, COVER = 2e-3, 4e-3
 
 
 @kernel
@@ -65,6 +67,8 @@ def find_spatial_contacts(
                 gap[s, i], n = distance - radius, (nx, ny, nz)
                 for k in range(3):
                     point[s, i, k] = center[k] - radius * n[k]
+                if gap[s, i] < NEAR and _is_covered(scene, shapes, second, point[s, i], n):
+                    gap[s, i] = FAR
             else:
                 first, second = scene.shape_pair[i - probes, 0], scene.shape_pair[i - probes, 1]
                 a = scene.shape_body[first]
@@ -86,6 +90,30 @@ def find_spatial_contacts(
                         normal[s, i, k] = rate
                     else:
                         tangent[s, i, d - 1, k] = rate
+
+
+@inner_kernel
+def _is_covered(
+    scene: SpatialArrays,
+    shapes: Shapes,
+    number: int,
+    point: np.ndarray,
+    normal: tuple[float, float, float],
+) -> bool:
+    """Whether a fixed shape has another one where it would push a point out.
+
+    As the foot of a wall that stands on a table: nothing gets there, and what is a hair too low
+    would be pushed into the table by the one and out of it by the other.
+    """
+    if scene.shape_body[number] != 0:
+        return False
+    x, y = point[0] + COVER * normal[0], point[1] + COVER * normal[1]
+    z = point[2] + COVER * normal[2]
+    for other in range(scene.shape_body.shape[0]):
+        fixed = scene.shape_body[other] == 0 and other != number
+        if fixed and probe(shapes, other, x, y, z)[0] < -0.5 * COVER:
+            return True
+    return False
 
 
 @inner_kernel

@@ -62,6 +62,9 @@ def draw_grasps(
         (K, n) states with the robot near the objects, of the draws that succeeded.
     """
     chosen, place = _draw_contacts(model, state, moved, generator, count)
+    highest = _highest(model, state)
+    if model.settings.height < 1.0:
+        place[..., -1] = np.minimum(place[..., -1], highest[model.pair_object[chosen]])
     for k in range(int(SQUEEZING * count) if model.settings.hold else 0):
         if (opposite := _draw_opposite(model, state, moved, generator)) is None:
             break
@@ -74,7 +77,23 @@ def draw_grasps(
     states = model.complete(state, joints)
     error = model.errors(states, model.problem.goal)[:, model.dynamics.coordinates :]
     good = _touches(model, states, chosen) & _clear(model, states, moved)
+    if model.settings.height < 1.0:
+        heights = model.dynamics.find_contacts(states).point[..., -1]
+        heights = heights[np.arange(count)[:, np.newaxis], chosen]
+        good &= ((heights <= highest[model.pair_object[chosen]]) | (chosen < 0)).all(axis=1)
     return np.asarray(states[good & (np.abs(error) <= 1.0).all(axis=1)])
+
+
+def _highest(model: SearchModel, state: np.ndarray) -> np.ndarray:
+    """Return the height (O) up to which objects may be touched, by the settings [m]."""
+    dynamics = model.dynamics
+    center, height = dynamics.centers(state)[:, -1], dynamics.find_contacts(state[np.newaxis]).point
+    first, second = np.array(dynamics.pair_names).reshape(-1, 2).T
+    lowest = [
+        height[0, (first == name) & (second == ""), -1].min(initial=z)
+        for name, z in zip(dynamics.object_names, center, strict=True)
+    ]
+    return np.asarray(lowest + model.settings.height * (center - lowest))
 
 
 def retreat(model: SearchModel, state: np.ndarray, moved: np.ndarray) -> np.ndarray | None:

@@ -43,6 +43,13 @@ class SearchSettings:
         1.0, "attempts to shorten the first plan, relative to 20 more than it took", low=0.0
     )
     refinements: int = parameter(5, "iterations of iRS-LQR for every contact segment", low=0)
+    height: float = parameter(
+        1.0,
+        "where things are touched at most, as a share of the height of their centre of mass above "
+        "what they stand on; 1 for anywhere",
+        above=0.0,
+        high=1.0,
+    )
     judge: str = parameter(
         "", "who carries a plan out before it is called good; empty: who is installed, none: nobody"
     )

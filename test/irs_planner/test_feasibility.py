@@ -14,6 +14,8 @@ from contact_core.base.planning import PlanStatus
 from irs_planner import build_problem, plan, plan_globally, scene_problem
 from irs_planner.feasibility import find_obstacle
 from irs_planner.search import SearchSettings
+from irs_planner.search.grasps import draw_grasps
+from irs_planner.search.parts import at_once
 from irs_planner.search.search_model import SearchModel
 
 WALL = (
@@ -182,3 +184,38 @@ def test_names_that_mean_something_else_are_refused(tmp_path, name) -> None:
     path.write_text(path.read_text().replace("  thing:\n", f"  {name}:\n"))
     with pytest.raises(ConfigError, match=f"objects: '{name}' is no name of an object"):
         scene_problem(str(path), {f"{name}/x": 0.6})
+
+
+def test_a_thing_that_leans_on_a_wall_and_a_table_is_pushed_out_of_both(tmp_path) -> None:
+    """A hair too low, its corners are nearest to the foot of the wall, which lets nothing up."""
+    scene = with_wall(tmp_path, 0.3, 0.02, 0.2, (PLACE[0], 0.09), solid="carton")
+    problem = build_problem(scene_problem(str(scene), {"thing/y": -0.2}))
+    dynamics = problem.dynamics
+    for low, inside, tilt in ((2e-4, 1e-4, 0.0), (5e-4, 5e-4, 0.0), (1e-4, 2e-4, 1e-3)):
+        state = problem.initial_state.copy()
+        state[1] = 0.08 - 0.08 + inside
+        state[2] -= low
+        state[3] = tilt
+        rest = state[list(dynamics.commanded_states)]
+        for _ in range(5):
+            state = dynamics.step(state, rest)
+        assert np.isfinite(state).all()
+        assert -1.5e-3 <= state[1] <= 1e-5
+        np.testing.assert_allclose(state[2:4], [TOP + HEIGHT / 2.0, 0.0], atol=2e-4)
+
+
+def test_things_are_touched_as_low_as_asked(tmp_path) -> None:
+    problem = build_problem(scene_problem(str(write_scene(tmp_path, "can")), {"thing/x": 0.6}))
+    state, heights = problem.initial_state, {}
+    for share in (1.0, 0.6):
+        model = SearchModel(problem, SearchSettings(height=share))
+        everything = np.ones(len(model.joints), dtype=bool)
+        draw = np.random.default_rng(0)
+        grasps = at_once(draw_grasps(model, state, everything, draw, 200))
+        found = problem.dynamics.find_contacts(grasps)
+        near = np.abs(found.gap[:, model.grasp_pairs] - 0.005) < 0.002
+        height = np.where(near, found.point[:, model.grasp_pairs, 2] - TOP, np.inf)
+        heights[share] = height.min(axis=1)
+    assert heights[1.0].max() > 0.1
+    assert len(heights[0.6]) > 5
+    assert heights[0.6].max() <= 0.6 * HEIGHT / 2.0 + 1e-9
