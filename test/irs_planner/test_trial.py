@@ -14,11 +14,14 @@ from contact_core.base.registry import Registry
 from irs_planner import (
     SearchSettings,
     build_problem,
+    global_plan,
     load_example,
     plan_globally,
     scene_problem,
     trial,
 )
+from irs_planner.search import search_globally
+from irs_planner.search.parts import at_once
 
 GOAL = {"thing/x": 0.6, "thing/y": 0.03}
 QUICK = SearchSettings(shortening=0.0, refinements=0)
@@ -83,12 +86,24 @@ def problem(tmp_path_factory):
     return build_problem(scene_problem(str(scene), GOAL))
 
 
+@pytest.fixture(scope="module")
+def found(problem):
+    """What the search finds, once for all tests."""
+    return at_once(search_globally(problem, QUICK))
+
+
 @pytest.fixture
-def judged(monkeypatch, problem):
-    """Plan, and have it judged by one kind of world."""
+def judged(monkeypatch, problem, found):
+    """Have a plan judged by one kind of world."""
+
+    def search(*_):
+        yield
+        return found
 
     def run(judge, settings=QUICK, **arguments):
         monkeypatch.setattr(trial, "JUDGES", Registry("judge", {"own": judge} if judge else {}))
+        if "callback" not in arguments:
+            monkeypatch.setattr(global_plan, "search_globally", search)
         return plan_globally(problem, settings, **arguments)
 
     return run
@@ -127,7 +142,8 @@ def test_what_does_not_follow_is_led_by_looks(judged, problem) -> None:
         (Broken, "it cannot be simulated: it does not converge; by looks: it cannot be"),
     ],
 )
-def test_what_goes_wrong_is_said(judged, judge, reason) -> None:
+def test_what_goes_wrong_is_said(judged, judge, reason, monkeypatch) -> None:
+    monkeypatch.setattr(trial, "TRIES", 1)
     result = judged(judge)
     assert result.status is PlanStatus.REACHED_IN_MODEL
     assert result.verdict.startswith(reason)
@@ -193,5 +209,8 @@ def test_progress_tells_of_the_first_plan_and_of_the_trial(judged) -> None:
 def test_nobody_judges_where_nobody_is_asked_or_able(judged) -> None:
     result = judged(ModelWorld, SearchSettings(shortening=0.0, refinements=0, judge="none"))
     assert result.verdict == "nobody was asked to judge it"
+
+
+def test_a_scene_in_the_plane_has_no_judge() -> None:
     planar = plan_globally(build_problem(load_example("push_t")), QUICK)
     assert planar.verdict == "a scene in the plane has no judge"
