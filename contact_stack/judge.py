@@ -22,7 +22,7 @@ MOVED = 1e-3
 """A gripper is commanded anew where its command differs by more [m]: every command starts anew."""
 
 
-class SimulationError(ContactStackError):
+class JudgeError(ContactStackError):
     """A step of the simulator did not converge.
 
     Look at the scene: masses, stiffnesses and overlaps.
@@ -64,7 +64,7 @@ class SimulatedWorld:
             target = before + k / ticks * (command - before)
             report = plant.tick(target[: self._arm], self._grip(command))
             if report.status is not StepStatus.OK:
-                raise SimulationError(f"{report.status.name} after {1e-9 * report.time_ns:.2f} s")
+                raise JudgeError(f"{report.status.name} after {1e-9 * report.time_ns:.2f} s")
             self.force = max(self.force, self._hardest())
         self._command = command
         self.state = self._seen()

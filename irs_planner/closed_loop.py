@@ -19,7 +19,7 @@ from enum import StrEnum
 import numpy as np
 
 from contact_core.base.seeds import generator
-from irs_planner.feasibility import Obstacle, find_obstacle
+from irs_planner.feasibility import Impossibility, find_impossibility
 from irs_planner.problem import IrsProblem
 from irs_planner.result import CONTACT
 from irs_planner.search import SearchSettings, search_globally
@@ -66,7 +66,7 @@ class ClosedLoop:
         phase: What the robot is doing.
         searches: How often the upper layer has decided.
         disturbed: Searches since then that came to nothing because things moved.
-        obstacle: What made the last search pointless, None if it was not.
+        impossible: What made the last search pointless, None if it was not.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class ClosedLoop:
         self.problem = problem
         self.phase = Phase.REST
         self.searches = self.disturbed = 0
-        self.obstacle: Obstacle | None = None
+        self.impossible: Impossibility | None = None
         self._searching, self._parts = search, parts
         self._model = SearchModel(problem, search)
         self._shift = _shift_of_a_tolerance(self._model)
@@ -243,7 +243,7 @@ class ClosedLoop:
         """Decide where to touch next, and how to get there."""
         seed = int(self._seeds.integers(2**31))
         problem = replace(self.problem, initial_state=state)
-        self.obstacle = find_obstacle(problem)
+        self.impossible = find_impossibility(problem)
         _, motions = yield from search_globally(problem, replace(self._searching, seed=seed))
         first = yield from self._first_push(motions)
         self.searches, self.disturbed = self.searches + 1, 0

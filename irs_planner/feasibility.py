@@ -26,7 +26,7 @@ TURNS = 16
 
 
 @dataclass(frozen=True)
-class Obstacle:
+class Impossibility:
     """Why nothing can be planned.
 
     Attributes:
@@ -40,7 +40,7 @@ class Obstacle:
     remedy: str
 
 
-def find_obstacle(problem: IrsProblem) -> Obstacle | None:
+def find_impossibility(problem: IrsProblem) -> Impossibility | None:
     """Return what makes planning pointless, or None.
 
     Args:
@@ -53,7 +53,7 @@ def find_obstacle(problem: IrsProblem) -> Obstacle | None:
     depth = dynamics.penetration(start)
     if depth > allowed:
         who = _deepest(dynamics, start) if isinstance(dynamics, QuasiDynamics) else "bodies"
-        return Obstacle(
+        return Impossibility(
             PlanStatus.INITIAL_PENETRATION,
             f"{who} overlap by {depth:.4f} m at the start (allowed {allowed:g} m)",
             PlanStatus.INITIAL_PENETRATION.remedy,
@@ -62,7 +62,7 @@ def find_obstacle(problem: IrsProblem) -> Obstacle | None:
         for find, remedy in CHECKS:
             reason = find(problem, dynamics)
             if reason:
-                return Obstacle(PlanStatus.GOAL_UNREACHABLE, reason, remedy)
+                return Impossibility(PlanStatus.GOAL_UNREACHABLE, reason, remedy)
     return None
 
 

@@ -21,7 +21,7 @@ from contact_core.base.planning import PlanStatus, StopCondition
 from contact_core.base.seeds import generator
 from contact_core.quadratic_program import QuadraticProgramStatus
 from irs_planner.dynamics import ContactDynamics, Jacobians
-from irs_planner.feasibility import find_obstacle
+from irs_planner.feasibility import find_impossibility
 from irs_planner.local_model import build_local_model, control_to_input, model_state
 from irs_planner.mpc import MpcSolver, TrackingProblem, make_mpc_solver
 from irs_planner.problem import IrsProblem, PlannerSettings
@@ -77,8 +77,8 @@ def plan(
     cost = problem.evaluate(states, problem.initial_inputs)
     nominal = Rollout(states, problem.initial_inputs, cost)
     progress = IterateHistory(problem, nominal)
-    obstacle = find_obstacle(problem)
-    status = obstacle.status if obstacle is not None else None
+    impossible = find_impossibility(problem)
+    status = impossible.status if impossible is not None else None
     if status is None and not np.isfinite(cost):
         status = PlanStatus.SOLVER_FAILED
     if status is not None:

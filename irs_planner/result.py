@@ -8,7 +8,7 @@ import numpy as np
 
 from contact_core.base.planning import PlanStatus
 from irs_planner.dynamics import ContactDynamics
-from irs_planner.feasibility import find_obstacle
+from irs_planner.feasibility import find_impossibility
 from irs_planner.problem import IrsProblem, PlannerSettings
 from irs_planner.quasi_dynamic import QuasiDynamics
 
@@ -219,9 +219,9 @@ def remedy_of(result: IrsPlan, problem: IrsProblem) -> str:
     if status is PlanStatus.SUCCEEDED:
         return ""
     if status in (PlanStatus.INITIAL_PENETRATION, PlanStatus.GOAL_UNREACHABLE):
-        obstacle = find_obstacle(problem)
-        if obstacle is not None:
-            return f"{obstacle.reason}: {obstacle.remedy}"
+        impossible = find_impossibility(problem)
+        if impossible is not None:
+            return f"{impossible.reason}: {impossible.remedy}"
     if status is PlanStatus.REACHED_IN_MODEL:
         return f"{result.verdict}: {status.remedy}"
     missed = _missed(result, problem)

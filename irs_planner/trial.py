@@ -68,7 +68,7 @@ JUDGES: Registry[Judge] = Registry("judge", {}, group="contact_stack.judges")
 
 
 @dataclass(frozen=True)
-class Trial:
+class TriedPlan:
     """How carrying out a plan went.
 
     Attributes:
@@ -112,7 +112,7 @@ def try_out(
     judge: Judge,
     stop: StopCondition,
     watch: Callable[[float], None] = lambda distance: None,
-) -> Trial:
+) -> TriedPlan:
     """Carry out a plan: by its commands, and if that misses the goal by looks.
 
     Args:
@@ -169,7 +169,7 @@ class _Attempt:
         self._reason = ""
         self.beyond: tuple[str, ...] = ()
 
-    def follow(self, motions: list[tuple[str, Motion]]) -> Trial:
+    def follow(self, motions: list[tuple[str, Motion]]) -> TriedPlan:
         """Send all commands of a plan, and wait a little."""
         last = self._model.problem.initial_state[self._model.joints]
         for kind, motion in motions:
@@ -182,7 +182,7 @@ class _Attempt:
                 return self._trial(looked=False)
         return self._trial(looked=False)
 
-    def look(self, problem: IrsProblem, motions: list[tuple[str, Motion]]) -> Trial:
+    def look(self, problem: IrsProblem, motions: list[tuple[str, Motion]]) -> TriedPlan:
         """Decide at every step by what is seen, beginning with a plan.
 
         Args:
@@ -192,7 +192,7 @@ class _Attempt:
         self._lead(problem, AIM, RESTING_LOOKS, motions)
         return self._trial(looked=True)
 
-    def pass_by(self, problem: IrsProblem, motions: list[tuple[str, Motion]]) -> Trial:
+    def pass_by(self, problem: IrsProblem, motions: list[tuple[str, Motion]]) -> TriedPlan:
         """Decide likewise, and bring things to where every push of a plan ends on the way."""
         ends = [motion.states[-1] for kind, motion in motions if kind == CONTACT][:-1]
         for end in ends:
@@ -232,13 +232,13 @@ class _Attempt:
         for _ in range(LOOKS):
             command = loop.decide(self._world.state, command)
             while loop.phase is Phase.SEARCH and self._stop.reason is None:
-                if loop.obstacle is not None or loop.searches > searches:
+                if loop.impossible is not None or loop.searches > searches:
                     break
                 loop.search()
                 if loop.phase is not Phase.SEARCH:
                     command = loop.decide(self._world.state, command)
-            if loop.obstacle is not None:
-                self._reason = loop.obstacle.reason
+            if loop.impossible is not None:
+                self._reason = loop.impossible.reason
             elif loop.searches > searches:
                 self._reason = f"it does not arrive after {searches} searches: {self._miss()}"
             if self._reason:
@@ -313,7 +313,7 @@ class _Attempt:
         name = self._model.dynamics.state_names[worst]
         return f"{name} ends {error[worst]:.3g} from its goal"
 
-    def _trial(self, looked: bool) -> Trial:
+    def _trial(self, looked: bool) -> TriedPlan:
         if not self._reason and not self._model.reached(self._world.state):
             self._reason = self._miss()
         states, inputs = np.array(self._states), np.array(self._inputs)
@@ -323,7 +323,7 @@ class _Attempt:
                 motion = Motion(states[begin : k + 1], inputs[begin:k])
                 motions.append((self._kinds[begin], motion))
                 begin = k
-        return Trial(motions, self._reason, looked)
+        return TriedPlan(motions, self._reason, looked)
 
 
 FORCE_MARGIN = 1.5

@@ -260,10 +260,10 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         if self._is_late(self._upright, begun):
             beyond = ", ".join(mover.beyond)
             return PlanStatus.GOAL_UNREACHABLE, f"{beyond} left its bounds: put it upright again"
-        obstacle = mover.loop.obstacle
-        self._sensible = self._sensible if obstacle else time.monotonic()
-        if obstacle and self._is_late(self._sensible, begun):
-            return obstacle.status, f"{obstacle.reason}: {obstacle.remedy}"
+        impossible = mover.loop.impossible
+        self._sensible = self._sensible if impossible else time.monotonic()
+        if impossible and self._is_late(self._sensible, begun):
+            return impossible.status, f"{impossible.reason}: {impossible.remedy}"
         if silent := self._silent(mover, begun):
             return PlanStatus.NOT_SEEN, f"{silent}: {PlanStatus.NOT_SEEN.remedy}"
         if reason := self._unfollowed(begun):

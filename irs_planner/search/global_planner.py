@@ -18,7 +18,7 @@ import numpy as np
 
 from contact_core.base.planning import PlanStatus, StopCondition
 from contact_core.base.seeds import generator
-from irs_planner.feasibility import find_obstacle
+from irs_planner.feasibility import find_impossibility
 from irs_planner.irs_lqr import plan
 from irs_planner.linear_algebra import factor_cholesky
 from irs_planner.problem import IrsProblem, PlannerSettings
@@ -71,8 +71,8 @@ def search_globally(
     """
     stop = stop or StopCondition()
     search = _Search(problem, settings, stop, callback)
-    obstacle = find_obstacle(problem)
-    status = obstacle.status if obstacle is not None else (yield from search.grow())
+    impossible = find_impossibility(problem)
+    status = impossible.status if impossible is not None else (yield from search.grow())
     yield from search.shorten()
     edges = search.tree.path(search.best)
     if search.reached and settings.refinements:

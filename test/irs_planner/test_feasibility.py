@@ -12,7 +12,7 @@ from own_scenes import HEIGHT, PLACE, TOP, write_scene
 from contact_core.base.errors import ConfigError, ModelError
 from contact_core.base.planning import PlanStatus
 from irs_planner import build_problem, plan, plan_globally, scene_problem
-from irs_planner.feasibility import find_obstacle
+from irs_planner.feasibility import find_impossibility
 from irs_planner.search import SearchSettings
 from irs_planner.search.grasps import draw_grasps
 from irs_planner.search.parts import at_once
@@ -35,26 +35,26 @@ def with_wall(folder, width, depth, height, place, solid="carton"):
     return path
 
 
-def obstacle_of(scene, goal, start=None):
-    return find_obstacle(build_problem(scene_problem(str(scene), goal, start)))
+def impossibility_of(scene, goal, start=None):
+    return find_impossibility(build_problem(scene_problem(str(scene), goal, start)))
 
 
 def test_nothing_stands_in_the_way_of_a_goal_beside_a_wall(tmp_path) -> None:
     scene = with_wall(tmp_path, 0.2, 0.1, 0.3, (0.56, 0.15))
-    assert obstacle_of(scene, {"thing/y": 0.0}) is None
+    assert impossibility_of(scene, {"thing/y": 0.0}) is None
     # The carton is 16 cm long and 10 cm wide: turned it has room.
-    assert obstacle_of(scene, {"thing/y": 0.04, "thing/x": 0.56}) is None
+    assert impossibility_of(scene, {"thing/y": 0.04, "thing/x": 0.56}) is None
     turned = {"thing/y": 0.03, "thing/x": 0.56, "thing/yaw": 1.5707963}
-    assert obstacle_of(scene, turned) is None
+    assert impossibility_of(scene, turned) is None
 
 
 def test_a_goal_inside_of_something_is_said_with_its_depth(tmp_path) -> None:
     scene = with_wall(tmp_path, 0.2, 0.1, 0.3, (0.56, 0.15))
     goal = {"thing/x": 0.56, "thing/y": 0.07, "thing/yaw": 0.0}
-    obstacle = obstacle_of(scene, goal)
-    assert obstacle is not None
-    assert obstacle.status is PlanStatus.GOAL_UNREACHABLE
-    assert obstacle.reason == "at its goal 'thing' overlaps 'wall' by 0.050 m"
+    impossible = impossibility_of(scene, goal)
+    assert impossible is not None
+    assert impossible.status is PlanStatus.GOAL_UNREACHABLE
+    assert impossible.reason == "at its goal 'thing' overlaps 'wall' by 0.050 m"
 
 
 def test_a_goal_inside_is_told_whatever_the_angle(tmp_path) -> None:
@@ -72,9 +72,9 @@ def test_a_goal_inside_is_told_whatever_the_angle(tmp_path) -> None:
     ("goal", "beyond"), [({"thing/x": 1.5}, "0.2"), ({"thing/x": 600.0}, "598.")]
 )
 def test_a_goal_out_of_reach_is_told(tmp_path, goal, beyond) -> None:
-    obstacle = obstacle_of(write_scene(tmp_path, "can"), goal)
-    assert obstacle is not None
-    assert f"'thing' is out of the arm's reach at its goal, by {beyond}" in obstacle.reason
+    impossible = impossibility_of(write_scene(tmp_path, "can"), goal)
+    assert impossible is not None
+    assert f"'thing' is out of the arm's reach at its goal, by {beyond}" in impossible.reason
 
 
 def test_the_arm_reaches_what_is_within_its_balls(tmp_path) -> None:
@@ -91,19 +91,19 @@ def test_the_arm_reaches_what_is_within_its_balls(tmp_path) -> None:
 
 def test_a_start_in_the_air_is_told(tmp_path) -> None:
     scene = write_scene(tmp_path, "can")
-    obstacle = obstacle_of(scene, {"thing/x": 0.6}, {"thing/z": TOP - 0.15})
-    assert obstacle is not None
-    assert obstacle.reason == "nothing carries 'thing' at the start: it falls"
+    impossible = impossibility_of(scene, {"thing/x": 0.6}, {"thing/z": TOP - 0.15})
+    assert impossible is not None
+    assert impossible.reason == "nothing carries 'thing' at the start: it falls"
     # What is a little above lands.
-    assert obstacle_of(scene, {"thing/x": 0.6}, {"thing/z": TOP + HEIGHT / 2.0 + 0.01}) is None
+    assert impossibility_of(scene, {"thing/x": 0.6}, {"thing/z": TOP + HEIGHT / 2.0 + 0.01}) is None
 
 
 def test_bodies_that_overlap_at_the_start_are_named(tmp_path) -> None:
     scene = write_scene(tmp_path, "carton")
-    obstacle = obstacle_of(scene, {"thing/x": 0.6}, {"thing/z": TOP + HEIGHT / 2.0 - 0.03})
-    assert obstacle is not None
-    assert obstacle.status is PlanStatus.INITIAL_PENETRATION
-    assert "'table' and 'thing' overlap by 0.0300 m at the start" in obstacle.reason
+    impossible = impossibility_of(scene, {"thing/x": 0.6}, {"thing/z": TOP + HEIGHT / 2.0 - 0.03})
+    assert impossible is not None
+    assert impossible.status is PlanStatus.INITIAL_PENETRATION
+    assert "'table' and 'thing' overlap by 0.0300 m at the start" in impossible.reason
 
 
 def test_full_turns_are_none(tmp_path) -> None:
