@@ -33,18 +33,23 @@ ALIKE = 1e-3
 
 
 def find_neighbours(
-    shapes: Sequence[Shape], bodies: np.ndarray, poses: Sequence[tuple[np.ndarray, np.ndarray]]
+    shapes: Sequence[Shape],
+    bodies: np.ndarray,
+    poses: Sequence[tuple[np.ndarray, np.ndarray]],
+    meet: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find the shapes that touch each other on one body, or fixed to the world.
+    """Find the shapes on one body, or fixed to the world, with seams that something may meet.
 
     Args:
         shapes: The shapes.
         bodies: (ns) their bodies, -1 for the world.
         poses: Their rotations (3, 3) and positions (3) in them [m].
+        meet: (ns, ns) whether two shapes may touch.
 
     Returns:
-        (ns + 1) first neighbour of each shape, then their number; (n) the neighbours. A ball has
-        none, for it has neither edges nor side faces.
+        (ns + 1) first neighbour of each shape, then their number; (n) the neighbours: those that
+        touch it and that something may touch as well as it. A ball has none, for it has neither
+        edges nor side faces.
     """
     radius = np.array([shape.bounding_radius for shape in shapes])
     place = np.array([position for _, position in poses]).reshape(-1, 3)
@@ -54,6 +59,8 @@ def find_neighbours(
         apart = np.linalg.norm(place[a + 1 :] - place[a], axis=1)
         near = (bodies[a + 1 :] == bodies[a]) & (apart <= radius[a + 1 :] + radius[a] + FLUSH)
         for b in (a + 1 + np.flatnonzero(near)).tolist():
+            if not np.any(meet[a] & meet[b]):
+                continue
             for s in (a, b):
                 if s not in solids:
                     solids[s] = shape_to_coal(shapes[s]), coal.Transform3s(*poses[s])
