@@ -80,7 +80,7 @@ def _bundle(fields: tuple[Any, ...]) -> Simulation:
     return Simulation(*fields)
 
 
-COLLIDE, EVALUATE, SOLVE, PROCEED, STEP, PERIOD = range(6)
+COLLIDE, SEAMS, EVALUATE, SOLVE, PROCEED, STEP, PERIOD = range(7)
 """Numbers of the phases: they are part of compiled code."""
 
 _kernels: dict[int, Any] = {}

@@ -60,8 +60,8 @@ def meet(
         if ball or restitution < 1.0:
             speed = _separation(simulation.jacobian, c, simulation.state.v)
             fastest = max(fastest, -speed)
-            share = (CALM * CALM + SLOW * SLOW) / (CALM * CALM + speed * speed)
-            if ball and share < 1.0:
+            if ball and abs(speed) > SLOW:
+                share = (CALM * CALM + SLOW * SLOW) / (CALM * CALM + speed * speed)
                 frequency = math.sqrt(simulation.contacts.stiffness[c] * inverse_mass)
                 least = min(1.0, 0.5 * simulation.pace[LENGTH] * frequency)
                 forces.ahead[c] = max(least, share)

@@ -56,14 +56,15 @@ def solve(simulation: Simulation) -> int:
             )
             for row in range(first, last):
                 newton.update[islands.order[row]] = newton.right_side[row]
-            alpha, change, moved = _limit_update(simulation, island, tolerance)
+            alpha, change = _limit_update(simulation, island, tolerance)
             share, turn = limit_moments(simulation, island, tolerance)
             pull, stretch = limit_tendons(simulation, island, tolerance)
             alpha, change = min(alpha, share, pull), max(change, turn, stretch)
             _move_velocities(simulation, island, alpha)
             changed = _update_forces(simulation, island, h)
-            done = not changed or max(change, moved) < NOTHING * tolerance
-            if change < tolerance and done:
+            if change < tolerance and (
+                not changed or max(change, _moved(newton, islands, island)) < NOTHING * tolerance
+            ):
                 newton.residuals[iteration + 1] = 0.0
                 iterations = iteration + 1
                 break
@@ -211,14 +212,12 @@ def _assemble_contact(
 
 
 @inlined_kernel
-def _limit_update(
-    simulation: Simulation, island: int, tolerance: float
-) -> tuple[float, float, float]:
+def _limit_update(simulation: Simulation, island: int, tolerance: float) -> tuple[float, float]:
     """Limit an island's update.
 
     Returns:
         TALS's alpha = min alpha_i; the size of the update at contacts and end stops, whose laws
-        are not linear, and that of all degrees of freedom.
+        are not linear.
     """
     jacobian, islands, newton = simulation.jacobian, simulation.islands, simulation.newton
     joints, joint_forces = simulation.joints, simulation.joint_forces
@@ -240,22 +239,26 @@ def _limit_update(
             if width > SMALL:
                 share = transition_limit(x, y, dx, dy, width, tolerance, cosine, landing)
                 alpha = min(alpha, share)
-    moved = 0.0
     for row in range(islands.first_row[island], islands.first_row[island + 1]):
         dof = islands.order[row]
-        square = newton.update[dof] * newton.update[dof]
-        moved += square
         if joint_forces.piece[dof] >= END_STOP:
-            normal += square
-    if settings.line_search:
-        for row in range(islands.first_row[island], islands.first_row[island + 1]):
-            dof = islands.order[row]
-            if joint_forces.friction[dof] > 0.0:
-                center, width = stick_range(joints, joint_forces, dof, stiction, h)
-                rate, change = newton.v[dof] - center, newton.update[dof]
-                share = transition_limit(rate, 0.0, change, 0.0, width, tolerance, cosine, landing)
-                alpha = min(alpha, share)
-    return alpha, math.sqrt(max(normal, tangential)), math.sqrt(moved)
+            normal += newton.update[dof] * newton.update[dof]
+        if settings.line_search and joint_forces.friction[dof] > 0.0:
+            center, width = stick_range(joints, joint_forces, dof, stiction, h)
+            rate, change = newton.v[dof] - center, newton.update[dof]
+            share = transition_limit(rate, 0.0, change, 0.0, width, tolerance, cosine, landing)
+            alpha = min(alpha, share)
+    return alpha, math.sqrt(max(normal, tangential))
+
+
+@inlined_kernel
+def _moved(newton: Newton, islands: Islands, island: int) -> float:
+    """Return the size of an island's update at all its degrees of freedom."""
+    square = 0.0
+    for row in range(islands.first_row[island], islands.first_row[island + 1]):
+        update = newton.update[islands.order[row]]
+        square += update * update
+    return math.sqrt(square)
 
 
 @leaf_kernel

@@ -9,6 +9,7 @@ import numpy as np
 from contact_core.base.kernel import inlined_kernel, kernel, leaf_kernel
 from contact_core.multibody.collision.arrays import NORMAL
 from contact_core.multibody.collision.narrow_phase import update_contacts
+from contact_core.multibody.collision.seams import drop_seams
 from contact_core.multibody.rigid_body.arrays import Jacobian
 from contact_core.multibody.rigid_body.configuration import move_configuration
 from contact_core.multibody.rigid_body.jacobian import update_jacobians
@@ -21,7 +22,7 @@ from tamsi_sim.arrays.data import (
     SUBSTEPS,
     WORST_SUBSTEPS,
 )
-from tamsi_sim.arrays.simulation import COLLIDE, EVALUATE, PROCEED, STEP, Simulation, phase
+from tamsi_sim.arrays.simulation import COLLIDE, EVALUATE, PROCEED, SEAMS, STEP, Simulation, phase
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.scheme.closures import finish_closures, start_closures, update_closures
 from tamsi_sim.scheme.contact_moments import add_moments, find_moments, has_moment, start_moments
@@ -130,6 +131,20 @@ def proceed(simulation: Simulation) -> int:
     return NOT_CONVERGED if _finite(simulation.state.q, simulation.newton.v) else NOT_FINITE
 
 
+@phase(SEAMS)
+def merge_seams(simulation: Simulation) -> int:
+    """Drop the contact points that only the seams between shapes have; return how many are left."""
+    drop_seams(
+        simulation.geometry,
+        simulation.meshes,
+        simulation.poses,
+        simulation.pairs,
+        simulation.contacts,
+        simulation.scratch,
+    )
+    return simulation.contacts.number[0]
+
+
 @phase(COLLIDE)
 def collide(simulation: Simulation) -> int:
     """Find the contact points where the bodies are now.
@@ -140,7 +155,7 @@ def collide(simulation: Simulation) -> int:
     Returns:
         The number of contact points, possibly more than the workspace holds.
     """
-    return update_contacts(
+    count = update_contacts(
         simulation.geometry,
         simulation.hulls,
         simulation.meshes,
@@ -152,6 +167,8 @@ def collide(simulation: Simulation) -> int:
         simulation.contacts,
         simulation.scratch,
     )
+    seams, room = simulation.geometry.neighbour.shape[0] > 0, simulation.contacts.depth.shape[0]
+    return merge_seams(simulation) if seams and count <= room else count
 
 
 @phase(EVALUATE)

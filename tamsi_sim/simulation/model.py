@@ -27,6 +27,7 @@ from contact_core.robot.scene_config import SolverConfig
 from contact_core.robot.surface import Material, Surface
 from tamsi_sim.arrays.data import Model
 from tamsi_sim.simulation.contact_rules import (
+    PASS,
     allowed_pairs,
     bearable,
     bearing_stiffness,
@@ -476,7 +477,9 @@ class _Builder:
         poses = list(
             zip(self.rows.geometry["rotation"], self.rows.geometry["position"], strict=True)
         )
-        first, neighbours = find_neighbours([s.shape for s in self.shapes], bodies, poses)
+        first, neighbours = find_neighbours(
+            [s.shape for s in self.shapes], bodies, poses, table != PASS
+        )
         self.rows.geometry["first_neighbour"] = first.tolist()
         self.rows.geometry["neighbour"] = neighbours.tolist()
         self.rows.hulls["group"] = hull_group.tolist()

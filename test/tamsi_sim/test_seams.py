@@ -137,9 +137,17 @@ def test_a_step_in_the_floor_still_stops():
     assert engine.q[0] < -0.04
 
 
-def test_neighbours_are_those_that_touch_on_one_body():
+def test_neighbours_are_those_that_touch_on_one_body_and_something_may_meet():
     cube, ball = Shape(ShapeKind.BOX, (0.05,) * 3), Shape(ShapeKind.SPHERE, (0.05, 0.0, 0.0))
-    shapes = [cube, cube, ball, cube]
-    poses = [(np.eye(3), np.array([x, 0.0, 0.0])) for x in (0.0, 0.1, 0.4, 0.2)]
-    first, neighbours = find_neighbours(shapes, np.array([0, 0, 0, 1]), poses)
-    assert [sorted(row.tolist()) for row in np.split(neighbours, first[1:-1])] == [[1], [0], [], []]
+    shapes, bodies = [cube, cube, ball, cube, ball], np.array([0, 0, 0, 1, 1])
+    poses = [(np.eye(3), np.array([x, 0.0, 0.0])) for x in (0.0, 0.1, 0.4, 0.2, 0.5)]
+    meet = bodies[:, None] != bodies
+
+    def neighbours():
+        first, found = find_neighbours(shapes, bodies, poses, meet)
+        return [sorted(row.tolist()) for row in np.split(found, first[1:-1])]
+
+    assert neighbours() == [[1], [0], [], [], []]
+    # One of the two meets the other body's cube alone, and the other its ball.
+    meet[0, 4] = meet[4, 0] = meet[1, 3] = meet[3, 1] = False
+    assert neighbours() == [[], [], [], [], []]

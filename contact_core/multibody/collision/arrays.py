@@ -221,6 +221,7 @@ class Scratch(NamedTuple):
         part: (2, n) of what both carry.
         clip: (3, n, 3) polygons.
         polytope: For general convex shapes.
+        start: (nh + 1) first pair of each hull with those behind it.
         first: (np + 1) first contact of each pair.
         gone: (nc) 1 for contacts of seams.
         share: (np) of its stiffness that a pair at a seam has.
@@ -230,6 +231,7 @@ class Scratch(NamedTuple):
     part: Annotated[np.ndarray, float, 2, MAX_CARRYING]
     clip: Annotated[np.ndarray, float, 3, MAX_CORNERS, 3]
     polytope: Polytope
+    start: Annotated[np.ndarray, int, "nh + 1"]
     first: Annotated[np.ndarray, int, "np + 1"]
     gone: Annotated[np.ndarray, int, "nc"]
     share: Annotated[np.ndarray, float, "np"]

@@ -35,7 +35,6 @@ from contact_core.multibody.collision.collide_boxes import collide_box_box
 from contact_core.multibody.collision.collide_convex import collide_convex, collide_half_space
 from contact_core.multibody.collision.collide_points import collide_sphere
 from contact_core.multibody.collision.convex_mesh import Meshes
-from contact_core.multibody.collision.seams import drop_marked, mark_seams
 from contact_core.multibody.collision.shapes import ShapeKind
 from contact_core.multibody.rigid_body.arrays import Kinematics
 
@@ -132,23 +131,18 @@ def update_contacts(
     )
     if not find_close_hulls(hulls, rules.hulls, poses.hull, hulls.radius, sweep):
         return NO_ROOM
-    of_seams = 0
     for a in range(hulls.body.shape[0]):
-        start = pairs.number[0]
+        scratch.start[a] = pairs.number[0]
         for k in range(sweep.first[a], sweep.first[a + 1]):
             b = sweep.partner[k]
             if hulls_close(hulls, poses.hull, shapes, a, b):
                 for i in range(hulls.first_shape[a], hulls.first_shape[a + 1]):
                     for j in range(hulls.first_shape[b], hulls.first_shape[b + 1]):
                         _meet(
-                            shapes, geometry, rules, pairs, encounter, scratch.first,
-                            hulls.shapes[i], hulls.shapes[j],
+                            shapes, geometry, rules, pairs, encounter, hulls.shapes[i],
+                            hulls.shapes[j],
                         )  # fmt: skip
-        if geometry.neighbour.shape[0] > 0 and contacts.number[0] <= contacts.depth.shape[0]:
-            scratch.first[pairs.number[0]] = contacts.number[0]
-            of_seams += mark_seams(shapes, geometry, pairs, contacts, scratch, start)
-    if of_seams > 0 and contacts.number[0] <= contacts.depth.shape[0]:
-        drop_marked(contacts, scratch.gone)
+    scratch.start[hulls.body.shape[0]] = pairs.number[0]
     return contacts.number[0]
 
 
@@ -159,7 +153,6 @@ def _meet(
     rules: Rules,
     pairs: Pairs,
     contacts: Encounter,
-    first: np.ndarray,
     one: int,
     other: int,
 ) -> None:
@@ -170,7 +163,7 @@ def _meet(
     a, b = (other, one) if swapped else (one, other)
     if rule >= 0 and shapes_close(shapes, a, b, geometry.radius[a], geometry.radius[b]):
         pair, before = pairs.number[0], contacts.number[0]
-        pairs.shapes[pair, 0], pairs.shapes[pair, 1], first[pair] = a, b, before
+        pairs.shapes[pair, 0], pairs.shapes[pair, 1] = a, b
         pairs.rule[pair] = rule
         pairs.stiffness[pair] = rules.stiffness[rule]
         pairs.dissipation[pair] = rules.dissipation[rule]

@@ -14,16 +14,18 @@ from collections.abc import Sequence
 import coal
 import numpy as np
 
-from contact_core.base.kernel import inlined_kernel, inner_kernel
+from contact_core.base.kernel import inlined_kernel
 from contact_core.multibody.collision.arrays import (
     NORMAL,
     Contacts,
     Geometry,
     Pairs,
     Scratch,
+    ShapePoses,
     Shapes,
 )
 from contact_core.multibody.collision.collide_points import probe
+from contact_core.multibody.collision.convex_mesh import Meshes
 from contact_core.multibody.collision.shapes import Shape, ShapeKind, shape_to_coal
 
 FLUSH = 1e-4
@@ -33,18 +35,23 @@ ALIKE = 1e-3
 
 
 def find_neighbours(
-    shapes: Sequence[Shape], bodies: np.ndarray, poses: Sequence[tuple[np.ndarray, np.ndarray]]
+    shapes: Sequence[Shape],
+    bodies: np.ndarray,
+    poses: Sequence[tuple[np.ndarray, np.ndarray]],
+    meet: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find the shapes that touch each other on one body, or fixed to the world.
+    """Find the shapes on one body, or fixed to the world, with seams that something may meet.
 
     Args:
         shapes: The shapes.
         bodies: (ns) their bodies, -1 for the world.
         poses: Their rotations (3, 3) and positions (3) in them [m].
+        meet: (ns, ns) whether two shapes may touch.
 
     Returns:
-        (ns + 1) first neighbour of each shape, then their number; (n) the neighbours. A ball has
-        none, for it has neither edges nor side faces.
+        (ns + 1) first neighbour of each shape, then their number; (n) the neighbours: those that
+        touch it and that something may touch as well as it. A ball has none, for it has neither
+        edges nor side faces.
     """
     radius = np.array([shape.bounding_radius for shape in shapes])
     place = np.array([position for _, position in poses]).reshape(-1, 3)
@@ -54,6 +61,8 @@ def find_neighbours(
         apart = np.linalg.norm(place[a + 1 :] - place[a], axis=1)
         near = (bodies[a + 1 :] == bodies[a]) & (apart <= radius[a + 1 :] + radius[a] + FLUSH)
         for b in (a + 1 + np.flatnonzero(near)).tolist():
+            if not np.any(meet[a] & meet[b]):
+                continue
             for s in (a, b):
                 if s not in solids:
                     solids[s] = shape_to_coal(shapes[s]), coal.Transform3s(*poses[s])
@@ -67,31 +76,52 @@ def find_neighbours(
     return first, np.array([b for row in rows for b in row], dtype=np.int64)
 
 
-@inner_kernel
-def mark_seams(
+@inlined_kernel
+def drop_seams(
+    geometry: Geometry,
+    meshes: Meshes,
+    poses: ShapePoses,
+    pairs: Pairs,
+    contacts: Contacts,
+    scratch: Scratch,
+) -> None:
+    """Drop contact points that the seams between neighbours have, and the whole has not.
+
+    Args:
+        geometry: The shapes on their bodies, and their neighbours.
+        meshes: The convex meshes.
+        poses: The shapes' poses.
+        pairs: The pairs that touch.
+        contacts: Their contact points, pair by pair; some go, and the stiffness of others of the
+            seams changes.
+        scratch: Reads the hulls' first pairs.
+    """
+    shapes = Shapes(geometry.kind, geometry.size, poses.rotation, poses.position, meshes)
+    dropped, count, start = 0, contacts.number[0], scratch.start
+    scratch.first[pairs.number[0]] = count
+    for c in range(count - 1, -1, -1):
+        scratch.first[contacts.pair[c]], scratch.gone[c] = c, 0
+    # Neighbours are of one body, or fixed; what touches both does so in the pairs of one hull.
+    for hull in range(start.shape[0] - 1):
+        dropped += _mark_seams(
+            shapes, geometry, pairs, contacts, scratch, start[hull], start[hull + 1]
+        )
+    if dropped > 0:
+        _close_ranks(contacts, scratch.gone)
+
+
+@inlined_kernel
+def _mark_seams(
     shapes: Shapes,
     geometry: Geometry,
     pairs: Pairs,
     contacts: Contacts,
     scratch: Scratch,
     start: int,
+    end: int,
 ) -> int:
-    """Mark contact points that the seams between neighbours have, and the whole has not.
-
-    Args:
-        shapes: The shapes and their poses.
-        geometry: Their neighbours.
-        pairs: The pairs that touch.
-        contacts: Their contact points, pair by pair; the stiffness of others of the seams changes.
-        scratch: The pairs' first contacts, of one more, too; the points that go are marked.
-        start: The first of the last pairs, which are those of one body, or of it and fixed ones.
-
-    Returns:
-        How many are marked.
-    """
-    dropped, end = 0, pairs.number[0]
-    for c in range(scratch.first[start], scratch.first[end]):
-        scratch.gone[c] = 0
+    """Mark the points of pairs from start to end that go; return how many."""
+    dropped = 0
     for pair in range(start, end):
         for side in range(2):
             shape = pairs.shapes[pair, side]
@@ -101,13 +131,12 @@ def mark_seams(
                     if neighbour >= 0:
                         dropped += _mark(shapes, contacts, scratch, pair, side, other, neighbour)
     if dropped > 0:
-        _share_stiffness(geometry, pairs, contacts, scratch, start)
+        _share_stiffness(geometry, pairs, contacts, scratch, start, end)
     return dropped
 
 
-@inner_kernel
-def drop_marked(contacts: Contacts, gone: np.ndarray) -> None:
-    """Drop the contact points that are marked in gone (nc), and close the ranks."""
+@inlined_kernel
+def _close_ranks(contacts: Contacts, gone: np.ndarray) -> None:
     left = 0
     for c in range(contacts.number[0]):
         if gone[c] == 0:
@@ -213,10 +242,10 @@ def _between(p: np.ndarray, q: np.ndarray, r: np.ndarray) -> bool:
 
 @inlined_kernel
 def _share_stiffness(
-    geometry: Geometry, pairs: Pairs, contacts: Contacts, scratch: Scratch, start: int
+    geometry: Geometry, pairs: Pairs, contacts: Contacts, scratch: Scratch, start: int, end: int
 ) -> None:
     """Make the points on neighbours together no stiffer than the stiffest of their pairs was."""
-    for pair in range(start, pairs.number[0]):
+    for pair in range(start, end):
         stiffest, rest = _stiffness(contacts, scratch, pair)
         lost = 0
         for c in range(scratch.first[pair], scratch.first[pair + 1]):
@@ -224,13 +253,13 @@ def _share_stiffness(
         scratch.share[pair] = 1.0
         if lost > 0:
             for side in range(2):
-                for other in range(start, pairs.number[0]):
+                for other in range(start, end):
                     if _shared(geometry, pairs, pair, side, other) >= 0:
                         whole, left = _stiffness(contacts, scratch, other)
                         stiffest, rest = max(stiffest, whole), rest + left
             if rest > stiffest:
                 scratch.share[pair] = stiffest / rest
-    for pair in range(start, pairs.number[0]):
+    for pair in range(start, end):
         for c in range(scratch.first[pair], scratch.first[pair + 1]):
             contacts.stiffness[c] *= scratch.share[pair]
 
