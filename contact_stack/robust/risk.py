@@ -20,11 +20,13 @@ from robust_planner.evaluation.time_stepping import (
     MIN_WAY,
     BatchMotion,
     WorldsSimulator,
+    simulate_worlds,
 )
 from robust_planner.examples import Example
 from robust_planner.problem import RobustProblem
 from robust_planner.risk.failure import FailureConfig, FailureRate
-from robust_planner.risk.risk_planner import RiskPlan, failure_rate, simulator
+from robust_planner.risk.judging import failure_rate, first_substeps
+from robust_planner.risk.risk_planner import RiskPlan
 from robust_planner.risk.worlds import Normal, Worlds, draw_worlds, in_world
 from robust_planner.trajectory import ContactTrajectory
 
@@ -106,8 +108,8 @@ def _touching_speed(gap: np.ndarray, velocity: np.ndarray) -> np.ndarray:
 PLAN_FILE = "plan.json"
 """Motion and controls of a plan, to the last bit; another plan may start from it."""
 
-SHOWN = 200
-"""Worlds in the picture."""
+SHOWN, FINE = 200, 8
+"""Worlds in the picture, and steps of their simulation in one that a plan begins with."""
 
 ROWS: Rows = (
     ("failures", "rate", 100.0, "%"),
@@ -250,7 +252,7 @@ def draw_risk(example: Example, plan: RiskPlan, folder: Path) -> list[Path]:
 def _figure(example: Example, plan: RiskPlan) -> Figure:
     problem = example.robust_problem
     worlds = draw_worlds(problem, example.uncertain, SHOWN, 0, "picture")
-    simulate = simulator(problem, example.failure, example.search)
+    substeps = FINE * first_substeps(problem, example.failure, example.search)
     moving = int(np.argmax(np.abs(np.subtract(problem.goal, problem.start))))
     figure, grid = new_figure(2, 2, (10.0, 6.4), sharex=True, sharey="row", height_ratios=(2, 3))
     plans = (
@@ -261,7 +263,7 @@ def _figure(example: Example, plan: RiskPlan) -> Figure:
         for index, control in enumerate(problem.model.control_names):
             values = trajectory.control[:-1, index]
             push.step(trajectory.time[:-1], values, where="post", label=control)
-        runs = simulate(problem, trajectory.control, worlds)
+        runs = simulate_worlds(problem, trajectory.control, worlds, substeps)
         motion.plot(trajectory.time, runs.position[:, :, moving].T, color="C0", lw=0.4, alpha=0.4)
         motion.plot(trajectory.time, trajectory.position[:, moving], color="black", lw=1.2)
         push.set_title(f"{name}: {100.0 * rate.rate:.2g} % fail", fontsize="medium")

@@ -10,7 +10,6 @@ planning, is below the risk.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -28,15 +27,13 @@ from robust_planner.planner import plan, running_cost
 from robust_planner.problem import RobustProblem
 from robust_planner.result import RobustPlan
 from robust_planner.risk.exploration import explore
-from robust_planner.risk.failure import (
-    FailureConfig,
-    FailureRate,
-    severity,
-    use_of_bounds,
-)
+from robust_planner.risk.failure import FailureConfig, FailureRate
+from robust_planner.risk.judging import first_substeps, true_rate
 from robust_planner.risk.settings import RiskSettings
-from robust_planner.risk.shooting import Shooting
+from robust_planner.risk.shooting import Shooting, Shot
 from robust_planner.risk.worlds import (
+    Samples,
+    Stretched,
     Uncertain,
     Worlds,
     check_starts,
@@ -44,14 +41,21 @@ from robust_planner.risk.worlds import (
     draw_worlds,
     quantities,
     spread_worlds,
+    stretched,
 )
 from robust_planner.trajectory import ContactTrajectory
 
 MIN_RISK, MAX_RISK = 0.001, 0.5
 SIGMA_FACTORS = (1.0, 2.0, 4.0)
 """Robust plans are made for the example's sigma times each of these, to start from."""
-TIGHTENINGS = 2
-"""How often half the tail is planned for where the worlds between those fail."""
+TIGHTENINGS, TIGHTER = 3, (0.5, 0.9)
+"""How often a smaller tail is planned for where the worlds between those fail, and how much."""
+MAX_REFINEMENT = 64
+"""Of the time step with which a plan is improved."""
+EXACT = 1e-3
+"""Share of a bound by which it may be exceeded in a world that is kept from failing."""
+FINE = 8
+"""Steps in one of the search, for the motion that is shown."""
 ATTEMPTS = 3
 """How often all generations are drawn while the promise is not kept."""
 EXCESS_WEIGHT = 10.0
@@ -143,13 +147,15 @@ def plan_with_risk(
     for controls in starts:
         if search.solve(controls) or stop.reason is not None:
             break
-    status = PlanStatus.SUCCEEDED if search.kept else stop.reason or PlanStatus.RISK_UNREACHABLE
+    rate = search.kept or search.check(search.best)
+    kept = search.kept is not None and rate.high <= risk
+    status = PlanStatus.SUCCEEDED if kept else stop.reason or PlanStatus.RISK_UNREACHABLE
     return RiskPlan(
         status=status,
         trajectory=search.trajectory(search.best),
         cost=search.cost(search.best),
         risk=risk,
-        failure_rate=search.kept or search.check(search.best),
+        failure_rate=rate,
         nominal_rate=search.check(nominal.trajectory.control),
         nominal=nominal,
         seconds=stop.elapsed,
@@ -224,48 +230,6 @@ def check_risk(
     check_starts(problem, _seen_worlds(problem, uncertain, settings))
 
 
-def simulator(
-    problem: RobustProblem, failure: FailureConfig, settings: RiskSettings
-) -> WorldsSimulator:
-    """Return what executes controls finely enough to tell a failure.
-
-    Args:
-        problem: The problem.
-        failure: What counts as a failure.
-        settings: How fine is fine enough for an impact, and for corners.
-    """
-    if failure.impact_speed == 0.0 and not problem.model.obstacles:
-        return simulate_worlds
-    substeps = math.ceil(problem.time_step / settings.impact_step - 1e-9)
-    return partial(simulate_worlds, substeps=substeps)
-
-
-def failure_rate(
-    problem: RobustProblem,
-    failure: FailureConfig,
-    controls: np.ndarray,
-    worlds: Worlds,
-    simulate: WorldsSimulator = simulate_worlds,
-    confidence: float = 0.95,
-) -> FailureRate:
-    """Execute controls in many worlds and count failures.
-
-    Args:
-        problem: The problem.
-        failure: What counts as a failure.
-        controls: u (N, nu) [N, Nm].
-        worlds: The worlds.
-        simulate: What executes them.
-        confidence: Of the interval.
-
-    Returns:
-        The rate.
-    """
-    motion = simulate(problem, controls, worlds)
-    failed = severity(use_of_bounds(problem, failure, motion, worlds)) > 1.0
-    return FailureRate(int(failed.sum()), len(worlds), confidence)
-
-
 class _Search:
     """Improves controls and remembers those that fail least.
 
@@ -284,9 +248,11 @@ class _Search:
         settings: RiskSettings,
         stop: StopCondition,
     ) -> None:
-        self._problem, self._uncertain, self._failure = problem, uncertain, failure
+        self._problem, self._failure = problem, failure
         self._risk, self.settings, self._stop = risk, settings, stop
-        self._simulate = simulator(problem, failure, settings)
+        self._uncertain = uncertain = _with_tails(uncertain, risk, settings.confidence)
+        self._measured = [given for given in uncertain.values() if isinstance(given, Stretched)]
+        self._substeps = first_substeps(problem, failure, settings)
         self._seen = _seen_worlds(problem, uncertain, settings)
         self._checks = 0
         self._median = spread_worlds(problem, uncertain, 0, 0.5, settings.seed)
@@ -295,22 +261,39 @@ class _Search:
         self._least = np.inf
 
     def solve(self, controls: np.ndarray) -> bool:
-        """Improve some controls, and say whether they keep the promise."""
-        settings = self.settings
-        tail = TAIL * self._risk
+        """Improve some controls, and say whether they keep what can be promised."""
+        settings, tail = self.settings, TAIL * self._risk
         weight, scale = self._weight(controls), _large(controls)
         for _ in range(1 + TIGHTENINGS):
-            shot = self._shooting(tail).improve(controls, scale, weight, self._stop)
+            shot = self._improve(controls, tail, scale, weight)
             controls = shot.controls
-            if self.offer(controls) < self._risk * settings.samples:
-                checked = self.check(controls)
-                if checked.high <= self._risk:
-                    self.best, self.kept = controls, checked
+            rate = self.offer(controls)
+            if rate.failures + rate.undecided < self._risk * settings.samples:
+                rate = self.check(controls)
+                if rate.drawn <= self._risk:
+                    self.best, self.kept = controls, rate
                     return True
             if shot.severity.max() > 1.0 + settings.margin:
                 return False  # others would only be harder
-            tail *= 0.5
+            tail *= np.clip(self._risk / rate.drawn, *TIGHTER)
         return False
+
+    def _improve(self, controls: np.ndarray, tail: float, scale: float, weight: float) -> Shot:
+        """Improve controls with ever shorter steps, until these do not matter.
+
+        Whoever optimises finds what a long step does wrong, and makes use of it.
+        """
+        shooting = self._shooting(tail)
+        shot = shooting.improve(controls, scale, weight, self._stop)
+        finest = MAX_REFINEMENT * first_substeps(self._problem, self._failure, self.settings)
+        allowed = 1.0 / (1.0 - self.settings.margin)
+        while self._substeps < finest and self._stop.reason is None:
+            finer = self._shooting(tail, 2).evaluate(shot.controls)
+            if not np.any((shot.severity <= 1.0 + EXACT) & (finer.severity > allowed)):
+                break
+            self._substeps *= 2
+            shot = self._shooting(tail).improve(shot.controls, scale, weight, self._stop)
+        return shot
 
     def explored(self, controls: np.ndarray) -> Iterator[np.ndarray]:
         """Yield controls that fail in fewer worlds than some, however different."""
@@ -324,21 +307,28 @@ class _Search:
         for _ in range(ATTEMPTS):
             yield explore(shooting, controls, scale, weight, config, draw, self._stop)
 
-    def offer(self, controls: np.ndarray) -> int:
+    def offer(self, controls: np.ndarray) -> FailureRate:
         """Remember controls if they fail least so far, and return how often they do."""
-        rate = failure_rate(self._problem, self._failure, controls, self._seen, self._simulate)
-        if rate.failures < self._least:
-            self.best, self._least = controls, rate.failures
-        return rate.failures
+        rate = self._rate(controls, self._seen)
+        if rate.failures + rate.undecided < self._least:
+            self.best, self._least = controls, rate.failures + rate.undecided
+        return rate
 
     def check(self, controls: np.ndarray) -> FailureRate:
         """Return how often controls fail in worlds that were never looked at before."""
         self._checks += 1
-        fresh = self._draw(self.settings.checks, f"risk check {self._checks}")
-        confidence = self.settings.confidence
-        return failure_rate(
-            self._problem, self._failure, controls, fresh, self._simulate, confidence
+        return self._rate(
+            controls, self._draw(self.settings.checks, f"risk check {self._checks}")
         )
+
+    def _rate(self, controls: np.ndarray, worlds: Worlds) -> FailureRate:
+        substeps = first_substeps(self._problem, self._failure, self.settings)
+        rate = true_rate(
+            self._problem, self._failure, controls, worlds, substeps, self.settings.confidence
+        )
+        measured = min((len(given.values) for given in self._measured), default=0)
+        beyond = min(sum(given.beyond for given in self._measured), 1.0)
+        return dataclasses.replace(rate, measured=measured, beyond=beyond)
 
     def cost(self, controls: np.ndarray) -> float:
         """Return the running cost in the median world, eq. (1a)."""
@@ -347,7 +337,7 @@ class _Search:
     def trajectory(self, controls: np.ndarray) -> ContactTrajectory:
         """Return the motion in the median world."""
         problem, model = self._problem, self._problem.model
-        motion = self._simulate(problem, controls, self._median)
+        motion = self._simulator(FINE)(problem, controls, self._median)
         tangent = motion.tangent_force[0]
         return ContactTrajectory(
             time=problem.time_step * np.arange(problem.knots),
@@ -360,12 +350,16 @@ class _Search:
             limit_force=motion.limit_force[0],
         )
 
-    def _shooting(self, tail: float) -> Shooting:
+    def _shooting(self, tail: float, finer: int = 1) -> Shooting:
         settings = self.settings
         worlds = spread_worlds(self._problem, self._uncertain, settings.worlds, tail, settings.seed)
         return Shooting(
-            self._problem, self._failure, worlds, settings.margin, settings.shooting, self._simulate
-        )
+            self._problem, self._failure, worlds, settings.margin, settings.shooting,
+            self._simulator(finer),
+        )  # fmt: skip
+
+    def _simulator(self, finer: int) -> WorldsSimulator:
+        return partial(simulate_worlds, substeps=finer * self._substeps)
 
     def _weight(self, controls: np.ndarray) -> float:
         # Exceeding a bound by itself in a single world is never worth what it saves.
@@ -373,6 +367,15 @@ class _Search:
 
     def _draw(self, count: int, purpose: str) -> Worlds:
         return draw_worlds(self._problem, self._uncertain, count, self.settings.seed, purpose)
+
+
+def _with_tails(uncertain: Uncertain, risk: float, confidence: float) -> Uncertain:
+    """Give measured values the tails that they may have."""
+    share = TAIL * risk / len(uncertain)
+    return {
+        name: stretched(given, share, confidence) if isinstance(given, Samples) else given
+        for name, given in uncertain.items()
+    }
 
 
 def _seen_worlds(problem: RobustProblem, uncertain: Uncertain, settings: RiskSettings) -> Worlds:
