@@ -115,6 +115,8 @@ ROWS: Rows = (
     ("failures", "rate", 100.0, "%"),
     ("  95 % interval, low", "low", 100.0, "%"),
     ("  95 % interval, high", "high", 100.0, "%"),
+    ("  with steps of", "step", 1e3, "ms"),
+    ("  measured values", "measured", 1.0, ""),
     ("  in tamsi_sim", "tamsi.rate", 100.0, "%"),
     ("  95 % interval, low", "tamsi.low", 100.0, "%"),
     ("  95 % interval, high", "tamsi.high", 100.0, "%"),
@@ -217,7 +219,10 @@ def _entry(plan: Any, rate: FailureRate, tamsi: FailureRate | None) -> dict[str,
 
 
 def _rate(rate: FailureRate) -> dict[str, Any]:
-    return {"rate": rate.rate, "low": rate.low, "high": rate.high, "samples": rate.samples}
+    return {
+        "rate": rate.rate, "low": rate.low, "high": rate.high, "samples": rate.samples,
+        "undecided": rate.undecided, "step": rate.step, "measured": rate.measured,
+    }  # fmt: skip
 
 
 def risk_table(summary: Mapping[str, Any]) -> str:
@@ -227,7 +232,9 @@ def risk_table(summary: Mapping[str, Any]) -> str:
         summary: See :func:`summarize_risk`.
     """
     plans = summary["plans"]
-    rows = ROWS if plans["nominal"]["tamsi"] else [row for row in ROWS if "tamsi" not in row[1]]
+    given = plans["nominal"]
+    absent = ["" if given["tamsi"] else "tamsi.", "" if given["measured"] else "measured"]
+    rows = [row for row in ROWS if not any(name and row[1].startswith(name) for name in absent)]
     lines = [*table(plans, rows), f"accepted: {100.0 * summary['risk']:g} %, {summary['status']}"]
     if summary["remedy"]:
         lines.append(summary["remedy"])

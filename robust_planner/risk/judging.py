@@ -92,7 +92,9 @@ def true_rate(
         return _severity(problem, failure, controls, worlds.select(chosen), step)
 
     count = len(worlds)
-    undecided, failed = np.arange(count), np.zeros(count, dtype=bool)
+    # Measured values are drawn again and again.
+    undecided, often = worlds.distinct()
+    failed = np.zeros(count, dtype=bool)
     before, off = use(undecided), 0.0
     for _ in range(HALVINGS):
         substeps *= 2
@@ -106,10 +108,11 @@ def true_rate(
         unclear = ~(np.abs(after - 1.0) > np.maximum(off, change)) & ~same
         undecided, before = undecided[unclear], after[unclear]
         rate = FailureRate(
-            int(failed.sum()), count, confidence, len(undecided), problem.time_step / substeps
-        )
+            int(often @ failed), count, confidence, int(often[undecided].sum()),
+            problem.time_step / substeps,
+        )  # fmt: skip
         certain = FailureRate(rate.failures, count, confidence)
-        if len(undecided) <= 0.5 * RESOLUTION * count * (certain.high - certain.low):
+        if rate.undecided <= 0.5 * RESOLUTION * count * (certain.high - certain.low):
             break
     return rate
 

@@ -21,7 +21,7 @@ from contact_core.base.planning import PlanStatus, StopCondition
 from contact_core.base.seeds import generator
 from robust_planner.config import PlannerConfig, UncertaintyConfig
 from robust_planner.continuation import OnProgress
-from robust_planner.evaluation.time_stepping import WorldsSimulator, simulate_worlds
+from robust_planner.evaluation.time_stepping import simulate_worlds
 from robust_planner.examples import Example
 from robust_planner.planner import plan, running_cost
 from robust_planner.problem import RobustProblem
@@ -50,10 +50,12 @@ SIGMA_FACTORS = (1.0, 2.0, 4.0)
 """Robust plans are made for the example's sigma times each of these, to start from."""
 TIGHTENINGS, TIGHTER = 3, (0.5, 0.9)
 """How often a smaller tail is planned for where the worlds between those fail, and how much."""
-MAX_REFINEMENT = 64
+NEARLY = 1.5
+"""Of the risk: with more failures, and worlds in which a bound is exceeded, a start is given up."""
+MAX_REFINEMENT = 16
 """Of the time step with which a plan is improved."""
-EXACT = 1e-3
-"""Share of a bound by which it may be exceeded in a world that is kept from failing."""
+MIN_MARGIN = 0.01
+"""Share of a bound that the time step of the search may be off by."""
 FINE = 8
 """Steps in one of the search, for the motion that is shown."""
 ATTEMPTS = 3
@@ -252,7 +254,7 @@ class _Search:
         self._risk, self.settings, self._stop = risk, settings, stop
         self._uncertain = uncertain = _with_tails(uncertain, risk, settings.confidence)
         self._measured = [given for given in uncertain.values() if isinstance(given, Stretched)]
-        self._substeps = first_substeps(problem, failure, settings)
+        self._substeps = self._first = first_substeps(problem, failure, settings)
         self._seen = _seen_worlds(problem, uncertain, settings)
         self._checks = 0
         self._median = spread_worlds(problem, uncertain, 0, 0.5, settings.seed)
@@ -263,6 +265,7 @@ class _Search:
     def solve(self, controls: np.ndarray) -> bool:
         """Improve some controls, and say whether they keep what can be promised."""
         settings, tail = self.settings, TAIL * self._risk
+        self._substeps = self._first
         weight, scale = self._weight(controls), _large(controls)
         for _ in range(1 + TIGHTENINGS):
             shot = self._improve(controls, tail, scale, weight)
@@ -273,27 +276,33 @@ class _Search:
                 if rate.drawn <= self._risk:
                     self.best, self.kept = controls, rate
                     return True
-            if shot.severity.max() > 1.0 + settings.margin:
+            if shot.severity.max() > 1.0 + settings.margin and rate.rate > NEARLY * self._risk:
                 return False  # others would only be harder
             tail *= np.clip(self._risk / rate.drawn, *TIGHTER)
         return False
 
     def _improve(self, controls: np.ndarray, tail: float, scale: float, weight: float) -> Shot:
-        """Improve controls with ever shorter steps, until these do not matter.
+        """Improve controls in the world: whoever optimises makes use of what a long step does."""
+        self._refine(controls, tail)
+        while True:
+            shot = self._shooting(tail).improve(controls, scale, weight, self._stop)
+            if not self._refine(shot.controls, tail) or self._stop.reason is not None:
+                return shot
+            controls = shot.controls
 
-        Whoever optimises finds what a long step does wrong, and makes use of it.
-        """
-        shooting = self._shooting(tail)
-        shot = shooting.improve(controls, scale, weight, self._stop)
-        finest = MAX_REFINEMENT * first_substeps(self._problem, self._failure, self.settings)
-        allowed = 1.0 / (1.0 - self.settings.margin)
-        while self._substeps < finest and self._stop.reason is None:
-            finer = self._shooting(tail, 2).evaluate(shot.controls)
-            if not np.any((shot.severity <= 1.0 + EXACT) & (finer.severity > allowed)):
+    def _refine(self, controls: np.ndarray, tail: float) -> bool:
+        """Halve the step while that changes the use of a bound by more than is left free of it."""
+        substeps, allowed = self._substeps, max(self.settings.margin, MIN_MARGIN)
+        before = self._shooting(tail).evaluate(controls).severity
+        while self._substeps < MAX_REFINEMENT * self._first:
+            after = self._shooting(tail, 2).evaluate(controls).severity
+            told = np.isfinite(before) & np.isfinite(after)
+            change = np.abs(after - before)[told] / np.maximum(after[told], 1.0)
+            if change.max(initial=0.0) <= allowed:
                 break
             self._substeps *= 2
-            shot = self._shooting(tail).improve(shot.controls, scale, weight, self._stop)
-        return shot
+            before = after
+        return self._substeps > substeps
 
     def explored(self, controls: np.ndarray) -> Iterator[np.ndarray]:
         """Yield controls that fail in fewer worlds than some, however different."""
@@ -317,15 +326,11 @@ class _Search:
     def check(self, controls: np.ndarray) -> FailureRate:
         """Return how often controls fail in worlds that were never looked at before."""
         self._checks += 1
-        return self._rate(
-            controls, self._draw(self.settings.checks, f"risk check {self._checks}")
-        )
+        return self._rate(controls, self._draw(self.settings.checks, f"risk check {self._checks}"))
 
     def _rate(self, controls: np.ndarray, worlds: Worlds) -> FailureRate:
-        substeps = first_substeps(self._problem, self._failure, self.settings)
-        rate = true_rate(
-            self._problem, self._failure, controls, worlds, substeps, self.settings.confidence
-        )
+        confidence = self.settings.confidence
+        rate = true_rate(self._problem, self._failure, controls, worlds, self._first, confidence)
         measured = min((len(given.values) for given in self._measured), default=0)
         beyond = min(sum(given.beyond for given in self._measured), 1.0)
         return dataclasses.replace(rate, measured=measured, beyond=beyond)
@@ -337,7 +342,7 @@ class _Search:
     def trajectory(self, controls: np.ndarray) -> ContactTrajectory:
         """Return the motion in the median world."""
         problem, model = self._problem, self._problem.model
-        motion = self._simulator(FINE)(problem, controls, self._median)
+        motion = simulate_worlds(problem, controls, self._median, FINE * self._substeps)
         tangent = motion.tangent_force[0]
         return ContactTrajectory(
             time=problem.time_step * np.arange(problem.knots),
@@ -355,11 +360,8 @@ class _Search:
         worlds = spread_worlds(self._problem, self._uncertain, settings.worlds, tail, settings.seed)
         return Shooting(
             self._problem, self._failure, worlds, settings.margin, settings.shooting,
-            self._simulator(finer),
+            partial(simulate_worlds, substeps=finer * self._substeps),
         )  # fmt: skip
-
-    def _simulator(self, finer: int) -> WorldsSimulator:
-        return partial(simulate_worlds, substeps=finer * self._substeps)
 
     def _weight(self, controls: np.ndarray) -> float:
         # Exceeding a bound by itself in a single world is never worth what it saves.

@@ -123,16 +123,16 @@ def stretched(samples: Samples, risk: float, confidence: float) -> Stretched:
         confidence: Of the two-sided interval whose upper end the bound is.
 
     Returns:
-        The distribution, with the largest r whose bound is no more than ``risk``, or r = 1.
+        The distribution, with the largest r whose bound is no more than ``risk``. If there is none
+        nothing can be promised; then r = 1, with the mean probability of what is outside.
     """
     count = len(samples.values)
     ranks = np.arange(1, count // 2 + 1) if count > 1 else np.ones(1)
     bounds = stats.beta.ppf(0.5 + 0.5 * confidence, 2 * ranks, np.maximum(count + 1 - 2 * ranks, 0))
     bounds = np.nan_to_num(bounds, nan=1.0)
-    chosen = max(int(np.searchsorted(bounds, risk, side="right")) - 1, 0)
-    return Stretched(
-        tuple(sorted(samples.values)), chosen + 1, float(bounds[chosen]), float(bounds[0])
-    )
+    rank = int(np.searchsorted(bounds, risk, side="right"))
+    outside = float(bounds[rank - 1]) if rank else 2.0 / (count + 1)
+    return Stretched(tuple(sorted(samples.values)), max(rank, 1), outside, float(bounds[0]))
 
 
 DISTRIBUTIONS: dict[str, type[Distribution]] = {
@@ -255,6 +255,16 @@ class Worlds:
         """
         columns = [self.friction, self.height, self.mass, *self.offset.T, *self.shift.T]
         return columns[quantities(model).index(quantity)]
+
+    def distinct(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the first of all that are equal, and how often each world occurs, 0 for others."""
+        columns = [self.friction, self.height, self.mass, *self.offset.T, *self.shift.T]
+        _, first, often = np.unique(
+            np.stack(columns), axis=1, return_index=True, return_counts=True
+        )
+        counts = np.zeros(len(self), dtype=int)
+        counts[first] = often
+        return np.sort(first), counts
 
     def select(self, chosen: Any) -> Worlds:
         """Return some of them.
