@@ -72,6 +72,7 @@ def true_rate(
     worlds: Worlds,
     substeps: int = 1,
     confidence: float = 0.95,
+    enough: float = 1.0,
 ) -> FailureRate:
     """Execute controls in many worlds, with ever shorter steps, and count failures.
 
@@ -82,6 +83,7 @@ def true_rate(
         worlds: The worlds.
         substeps: Steps from knot to knot to begin with.
         confidence: Of the interval.
+        enough: Of a rate that is certainly above this no more is told.
 
     Returns:
         The rate, with the worlds that no step has decided.
@@ -112,7 +114,8 @@ def true_rate(
             problem.time_step / substeps,
         )  # fmt: skip
         certain = FailureRate(rate.failures, count, confidence)
-        if rate.undecided <= 0.5 * RESOLUTION * count * (certain.high - certain.low):
+        width = certain.high - certain.low
+        if rate.low > enough or rate.undecided <= 0.5 * RESOLUTION * count * width:
             break
     return rate
 

@@ -48,10 +48,18 @@ from robust_planner.trajectory import ContactTrajectory
 MIN_RISK, MAX_RISK = 0.001, 0.5
 SIGMA_FACTORS = (1.0, 2.0, 4.0)
 """Robust plans are made for the example's sigma times each of these, to start from."""
-TIGHTENINGS, TIGHTER = 3, (0.5, 0.9)
-"""How often a smaller tail is planned for where the worlds between those fail, and how much."""
+TIGHTENINGS, CHANGE = 3, (0.5, 2.0)
+"""How often another tail is planned for: a smaller one where worlds between those fail, a larger
+one where the plan pays for fewer failures than are accepted; and by what factor."""
+TIMID = 0.5
+"""Share of the risk below which that is tried."""
 NEARLY = 1.5
 """Of the risk: with more failures, and worlds in which a bound is exceeded, a start is given up."""
+ATTEMPTED = ((4, 1), (1, 1), (1, 3), (1, 1))
+"""Steps of the search in one of its derivatives, and of nodes in one: what is tried until no world
+fails. Derivatives need not be as exact, and wide changes of the controls lead out of corners."""
+HOPELESS = 2.0
+"""Use of a bound from which a world is not kept from failing by trying more of that."""
 MAX_REFINEMENT = 16
 """Of the time step with which a plan is improved."""
 MIN_MARGIN = 0.01
@@ -60,6 +68,8 @@ FINE = 8
 """Steps in one of the search, for the motion that is shown."""
 ATTEMPTS = 3
 """How often all generations are drawn while the promise is not kept."""
+FALLBACK = 12
+"""Generations that are drawn where none were asked for, and no start has led to a plan."""
 EXCESS_WEIGHT = 10.0
 """w, cost of exceeding a bound by itself in one world, in costs of the start."""
 TAIL = 0.9
@@ -260,7 +270,7 @@ class _Search:
         self._median = spread_worlds(problem, uncertain, 0, 0.5, settings.seed)
         self.kept: FailureRate | None = None
         self.best = np.zeros((problem.knots, problem.model.controls))
-        self._least = np.inf
+        self._least = self._cost = np.inf
 
     def solve(self, controls: np.ndarray) -> bool:
         """Improve some controls, and say whether they keep what can be promised."""
@@ -273,22 +283,29 @@ class _Search:
             rate = self.offer(controls)
             if rate.failures + rate.undecided < self._risk * settings.samples:
                 rate = self.check(controls)
-                if rate.drawn <= self._risk:
-                    self.best, self.kept = controls, rate
-                    return True
-            if shot.severity.max() > 1.0 + settings.margin and rate.rate > NEARLY * self._risk:
-                return False  # others would only be harder
-            tail *= np.clip(self._risk / rate.drawn, *TIGHTER)
-        return False
+                if rate.drawn <= self._risk and (self.kept is None or shot.cost < self._cost):
+                    self.best, self.kept, self._cost = controls, rate, shot.cost
+                    if rate.rate > TIMID * self._risk:
+                        return True
+            elif shot.severity.max() > 1.0 + settings.margin and rate.rate > NEARLY * self._risk:
+                break  # others would only be harder
+            if self.kept is not None and rate.drawn > self._risk:
+                break
+            tail = min(tail * np.clip(self._risk / rate.drawn, *CHANGE), 0.5)
+        return self.kept is not None
 
     def _improve(self, controls: np.ndarray, tail: float, scale: float, weight: float) -> Shot:
         """Improve controls in the world: whoever optimises makes use of what a long step does."""
         self._refine(controls, tail)
         while True:
-            shot = self._shooting(tail).improve(controls, scale, weight, self._stop)
-            if not self._refine(shot.controls, tail) or self._stop.reason is not None:
+            for coarser, parts in ATTEMPTED:
+                shooting = self._shooting(tail, coarser=coarser, parts=parts)
+                shot = shooting.improve(controls, scale, weight, self._stop)
+                controls = shot.controls
+                if not 1.0 + self.settings.margin < shot.severity.max() < HOPELESS:
+                    break
+            if not self._refine(controls, tail) or self._stop.reason is not None:
                 return shot
-            controls = shot.controls
 
     def _refine(self, controls: np.ndarray, tail: float) -> bool:
         """Halve the step while that changes the use of a bound by more than is left free of it."""
@@ -307,18 +324,21 @@ class _Search:
     def explored(self, controls: np.ndarray) -> Iterator[np.ndarray]:
         """Yield controls that fail in fewer worlds than some, however different."""
         config = self.settings.exploration
+        attempts = ATTEMPTS
         if config.generations == 0:
             yield controls
-            return
+            config, attempts = dataclasses.replace(config, generations=FALLBACK), 1
+        self._substeps = self._first
         shooting = self._shooting(TAIL * self._risk)
         draw = generator(self.settings.seed, "exploration")
         scale, weight = _large(controls), self._weight(controls)
-        for _ in range(ATTEMPTS):
+        for _ in range(attempts):
             yield explore(shooting, controls, scale, weight, config, draw, self._stop)
 
     def offer(self, controls: np.ndarray) -> FailureRate:
         """Remember controls if they fail least so far, and return how often they do."""
-        rate = self._rate(controls, self._seen)
+        least = min(self._least / len(self._seen), 1.0)
+        rate = self._rate(controls, self._seen, max(NEARLY * self._risk, least))
         if rate.failures + rate.undecided < self._least:
             self.best, self._least = controls, rate.failures + rate.undecided
         return rate
@@ -328,9 +348,11 @@ class _Search:
         self._checks += 1
         return self._rate(controls, self._draw(self.settings.checks, f"risk check {self._checks}"))
 
-    def _rate(self, controls: np.ndarray, worlds: Worlds) -> FailureRate:
-        confidence = self.settings.confidence
-        rate = true_rate(self._problem, self._failure, controls, worlds, self._first, confidence)
+    def _rate(self, controls: np.ndarray, worlds: Worlds, enough: float = 1.0) -> FailureRate:
+        rate = true_rate(
+            self._problem, self._failure, controls, worlds, self._first,
+            self.settings.confidence, enough,
+        )  # fmt: skip
         measured = min((len(given.values) for given in self._measured), default=0)
         beyond = min(sum(given.beyond for given in self._measured), 1.0)
         return dataclasses.replace(rate, measured=measured, beyond=beyond)
@@ -355,12 +377,14 @@ class _Search:
             limit_force=motion.limit_force[0],
         )
 
-    def _shooting(self, tail: float, finer: int = 1) -> Shooting:
-        settings = self.settings
+    def _shooting(self, tail: float, finer: int = 1, coarser: int = 1, parts: int = 1) -> Shooting:
+        settings, config = self.settings, self.settings.shooting
+        config = dataclasses.replace(config, nodes=max(2, config.nodes // parts))
         worlds = spread_worlds(self._problem, self._uncertain, settings.worlds, tail, settings.seed)
         return Shooting(
-            self._problem, self._failure, worlds, settings.margin, settings.shooting,
+            self._problem, self._failure, worlds, settings.margin, config,
             partial(simulate_worlds, substeps=finer * self._substeps),
+            partial(simulate_worlds, substeps=max(self._first, self._substeps // coarser)),
         )  # fmt: skip
 
     def _weight(self, controls: np.ndarray) -> float:
