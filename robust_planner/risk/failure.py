@@ -122,8 +122,8 @@ class FailureRate:
         confidence: Of the interval, two-sided.
         undecided: Number of worlds in which it depends on the step whether the plan fails, of
             ``failures`` and of the others; the interval covers both answers.
-        step: Longest time step of the simulation by which a world was decided [s]; 0 if that is
-            not known.
+        step: Shortest time step of the simulation, by which the last worlds were decided [s]; 0
+            if that is not known.
         measured: Number of values that stand for what was measured, 0 if all distributions are
             given.
         beyond: Upper confidence bound of the probability of worlds that are more extreme than all

@@ -28,7 +28,7 @@ from robust_planner.problem import RobustProblem
 from robust_planner.result import RobustPlan
 from robust_planner.risk.exploration import explore
 from robust_planner.risk.failure import FailureConfig, FailureRate
-from robust_planner.risk.judging import first_substeps, true_rate
+from robust_planner.risk.judging import JUMP, first_substeps, true_rate
 from robust_planner.risk.settings import RiskSettings
 from robust_planner.risk.shooting import Shooting, Shot
 from robust_planner.risk.worlds import (
@@ -310,15 +310,14 @@ class _Search:
     def _refine(self, controls: np.ndarray, tail: float) -> bool:
         """Halve the step while that changes the use of a bound by more than is left free of it."""
         substeps, allowed = self._substeps, max(self.settings.margin, MIN_MARGIN)
-        before = self._shooting(tail).evaluate(controls).severity
         while self._substeps < MAX_REFINEMENT * self._first:
-            after = self._shooting(tail, 2).evaluate(controls).severity
+            before = self._shooting(tail).evaluate(controls).severity
+            after = self._shooting(tail, JUMP).evaluate(controls).severity
             told = np.isfinite(before) & np.isfinite(after)
             change = np.abs(after - before)[told] / np.maximum(after[told], 1.0)
             if change.max(initial=0.0) <= allowed:
                 break
             self._substeps *= 2
-            before = after
         return self._substeps > substeps
 
     def explored(self, controls: np.ndarray) -> Iterator[np.ndarray]:

@@ -170,3 +170,17 @@ def test_what_no_tape_can_hold_is_named() -> None:
     x = casadi.SX.sym("x")
     with pytest.raises(PlanningProblemError, match=r"'wave' has operation .* of CasADi"):
         record(casadi.Function("wave", [x], [casadi.erf(x)]))
+
+
+def test_errors_of_long_steps_that_cancel_are_seen(puck: RobustProblem) -> None:
+    """A hard push, then a slight one backwards that brings some to rest, and some back."""
+    controls = np.concatenate([np.linspace(40.0, -15.0, 20), np.full(21, -8.0)])[:, None]
+    spread = {"friction": Normal(0.4, 0.05), "mass": Normal(1.0, 0.03)}
+    worlds = draw_worlds(puck, spread, 4000, 0, "test")
+    mass = MASS * worlds.mass
+    end, _ = slide(controls[:-1, 0], 0.03, worlds.friction, mass, mass)
+    for share in (0.03, 0.05, 0.1):
+        goal = float(np.quantile(end, share)) + TOLERANCE
+        near = dataclasses.replace(puck, goal=(goal, 0.1, 0.0, 0.0))
+        rate = true_rate(near, FAILURE, controls, worlds)
+        assert abs(rate.failures - exact(near, controls, worlds).sum()) <= rate.undecided + 2
