@@ -59,7 +59,7 @@ Judge = Callable[[Example, np.ndarray, Worlds], FailureRate]
 
 
 @dataclass(frozen=True)
-class Case:
+class Judged:
     """A problem, and who judges plans of it.
 
     Attributes:
@@ -201,41 +201,41 @@ def _table(**changes: Any) -> Example:
 
 CARRIED = 5.0  # inertia of an arm [kg]
 
-CASES: Registry[Case] = Registry(
+CASES: Registry[Judged] = Registry(
     "problem",
     {
-        "block": Case(block, sliding(1.0), 100_000),
-        "sled": Case(sled, sliding(1.5), 100_000),
-        "carried_sled": Case(lambda: sled(CARRIED), sliding(1.5, 1.5 + CARRIED), 100_000),
-        "puck": Case(lambda: _puck("puck", 3.0, 61, 60.0), sliding(3.0), 100_000),
-        "light_puck": Case(lambda: _puck("light_puck", 0.5, 41, 10.0), sliding(0.5), 100_000),
-        "heavy_puck": Case(lambda: _puck("heavy_puck", 50.0, 61, 1000.0), sliding(50.0), 100_000),
-        "ice": Case(
+        "block": Judged(block, sliding(1.0), 100_000),
+        "sled": Judged(sled, sliding(1.5), 100_000),
+        "carried_sled": Judged(lambda: sled(CARRIED), sliding(1.5, 1.5 + CARRIED), 100_000),
+        "puck": Judged(lambda: _puck("puck", 3.0, 61, 60.0), sliding(3.0), 100_000),
+        "light_puck": Judged(lambda: _puck("light_puck", 0.5, 41, 10.0), sliding(0.5), 100_000),
+        "heavy_puck": Judged(lambda: _puck("heavy_puck", 50.0, 61, 1000.0), sliding(50.0), 100_000),
+        "ice": Judged(
             lambda: _puck("ice", 3.0, 61, 30.0, friction=0.1, tolerance=0.08,
                           uncertain={"friction": Normal(0.1, 0.02)}),
             sliding(3.0), 100_000,
         ),
-        "carpet": Case(
+        "carpet": Judged(
             lambda: _puck("carpet", 3.0, 61, 100.0, friction=0.8,
                           uncertain={"friction": Normal(0.8, 0.1)}),
             sliding(3.0), 100_000,
         ),
-        "two_unknown": Case(
+        "two_unknown": Judged(
             lambda: _puck("two_unknown", 3.0, 61, 60.0, tolerance=0.12,
                           uncertain={"friction": Normal(0.4, 0.05), "mass": Normal(1.0, 0.03)}),
             sliding(3.0), 100_000,
         ),
-        "to_rest": Case(
+        "to_rest": Judged(
             lambda: _puck("to_rest", 3.0, 61, 60.0, tolerance=0.15, speed=0.3),
             sliding(3.0), 100_000,
         ),
-        "table_approach": Case(table_approach, touching(1.5, 0.05), 20_000),
-        "soft_table": Case(lambda: _table(stiffness=5e3, dissipation=2.0), touching(1.5, 0.05),
+        "table_approach": Judged(table_approach, touching(1.5, 0.05), 20_000),
+        "soft_table": Judged(lambda: _table(stiffness=5e3, dissipation=2.0), touching(1.5, 0.05),
                            20_000),
-        "far_table": Case(lambda: _table(start=(0.0, 0.25, 0.0, 0.0), duration=0.8, knots=81),
+        "far_table": Judged(lambda: _table(start=(0.0, 0.25, 0.0, 0.0), duration=0.8, knots=81),
                           touching(1.5, 0.05), 20_000),
-        "cart": Case(_cart, in_tamsi, 500),
-        "insertion": Case(lambda: load_problem(OWN / "insertion/insertion.yaml"), in_tamsi, 500),
+        "cart": Judged(_cart, in_tamsi, 500),
+        "insertion": Judged(lambda: load_problem(OWN / "insertion/insertion.yaml"), in_tamsi, 500),
     },
 )  # fmt: skip
 """What is planned, and how it is judged."""
