@@ -69,6 +69,11 @@ BENCHMARKS = Group(
             "push anything in closed loop: how often it gets there, how fast, how hard",
             EXPERIMENTS,
         ),
+        "reliability": Command(
+            "contact_experiments.bench.reliability",
+            "what plans with a promise promise, and how often they fail",
+            EXPERIMENTS,
+        ),
         "risk": Command(
             "contact_experiments.bench.risk",
             "plans with and without a promise executed by the arm, and how often they fail",

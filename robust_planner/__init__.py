@@ -34,12 +34,8 @@ from robust_planner.problem_file import find_problem, load_problem
 from robust_planner.report import mean_foot_height
 from robust_planner.result import RobustPlan, StageProgress, StageRecord
 from robust_planner.risk.failure import FailureConfig, FailureRate
-from robust_planner.risk.risk_planner import (
-    RiskPlan,
-    failure_rate,
-    plan_example,
-    plan_with_risk,
-)
+from robust_planner.risk.judging import failure_rate, true_rate
+from robust_planner.risk.risk_planner import RiskPlan, plan_example, plan_with_risk
 from robust_planner.risk.settings import RiskSettings, ShootingConfig
 from robust_planner.risk.worlds import Normal, Samples, Uniform, Worlds, draw_worlds, quantities
 from robust_planner.solver import SolverMissingError
@@ -101,5 +97,6 @@ __all__ = [
     "quantities",
     "simulate_plan",
     "simulate_worlds",
+    "true_rate",
     "violation_rate",
 ]

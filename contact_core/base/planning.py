@@ -60,7 +60,7 @@ class PlanStatus(Enum):
     RISK_UNREACHABLE = (
         "no plan was found that fails this rarely, this is the one that fails least; that is a "
         "search's best and no proof: start from another plan, accept more risk or error, lessen "
-        "the uncertainty, or loosen limits of force and speed"
+        "the uncertainty, measure more values, or loosen limits of force and speed"
     )
     NOT_SEEN = "publish the poses of all objects, and the joints' positions, without a pause"
     NOT_FOLLOWED = "activate the contact-aware controller, or reset it, and send the goal again"

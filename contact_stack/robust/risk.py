@@ -20,11 +20,13 @@ from robust_planner.evaluation.time_stepping import (
     MIN_WAY,
     BatchMotion,
     WorldsSimulator,
+    simulate_worlds,
 )
 from robust_planner.examples import Example
 from robust_planner.problem import RobustProblem
 from robust_planner.risk.failure import FailureConfig, FailureRate
-from robust_planner.risk.risk_planner import RiskPlan, failure_rate, simulator
+from robust_planner.risk.judging import failure_rate, first_substeps
+from robust_planner.risk.risk_planner import RiskPlan
 from robust_planner.risk.worlds import Normal, Worlds, draw_worlds, in_world
 from robust_planner.trajectory import ContactTrajectory
 
@@ -106,13 +108,15 @@ def _touching_speed(gap: np.ndarray, velocity: np.ndarray) -> np.ndarray:
 PLAN_FILE = "plan.json"
 """Motion and controls of a plan, to the last bit; another plan may start from it."""
 
-SHOWN = 200
-"""Worlds in the picture."""
+SHOWN, FINE = 200, 8
+"""Worlds in the picture, and steps of their simulation in one that a plan begins with."""
 
 ROWS: Rows = (
     ("failures", "rate", 100.0, "%"),
     ("  95 % interval, low", "low", 100.0, "%"),
     ("  95 % interval, high", "high", 100.0, "%"),
+    ("  with steps of", "step", 1e3, "ms"),
+    ("  measured values", "measured", 1.0, ""),
     ("  in tamsi_sim", "tamsi.rate", 100.0, "%"),
     ("  95 % interval, low", "tamsi.low", 100.0, "%"),
     ("  95 % interval, high", "tamsi.high", 100.0, "%"),
@@ -215,7 +219,10 @@ def _entry(plan: Any, rate: FailureRate, tamsi: FailureRate | None) -> dict[str,
 
 
 def _rate(rate: FailureRate) -> dict[str, Any]:
-    return {"rate": rate.rate, "low": rate.low, "high": rate.high, "samples": rate.samples}
+    return {
+        "rate": rate.rate, "low": rate.low, "high": rate.high, "samples": rate.samples,
+        "undecided": rate.undecided, "step": rate.step, "measured": rate.measured,
+    }  # fmt: skip
 
 
 def risk_table(summary: Mapping[str, Any]) -> str:
@@ -225,7 +232,9 @@ def risk_table(summary: Mapping[str, Any]) -> str:
         summary: See :func:`summarize_risk`.
     """
     plans = summary["plans"]
-    rows = ROWS if plans["nominal"]["tamsi"] else [row for row in ROWS if "tamsi" not in row[1]]
+    given = plans["nominal"]
+    absent = ["" if given["tamsi"] else "tamsi.", "" if given["measured"] else "measured"]
+    rows = [row for row in ROWS if not any(name and row[1].startswith(name) for name in absent)]
     lines = [*table(plans, rows), f"accepted: {100.0 * summary['risk']:g} %, {summary['status']}"]
     if summary["remedy"]:
         lines.append(summary["remedy"])
@@ -250,7 +259,7 @@ def draw_risk(example: Example, plan: RiskPlan, folder: Path) -> list[Path]:
 def _figure(example: Example, plan: RiskPlan) -> Figure:
     problem = example.robust_problem
     worlds = draw_worlds(problem, example.uncertain, SHOWN, 0, "picture")
-    simulate = simulator(problem, example.failure, example.search)
+    substeps = FINE * first_substeps(problem, example.failure, example.search)
     moving = int(np.argmax(np.abs(np.subtract(problem.goal, problem.start))))
     figure, grid = new_figure(2, 2, (10.0, 6.4), sharex=True, sharey="row", height_ratios=(2, 3))
     plans = (
@@ -261,7 +270,7 @@ def _figure(example: Example, plan: RiskPlan) -> Figure:
         for index, control in enumerate(problem.model.control_names):
             values = trajectory.control[:-1, index]
             push.step(trajectory.time[:-1], values, where="post", label=control)
-        runs = simulate(problem, trajectory.control, worlds)
+        runs = simulate_worlds(problem, trajectory.control, worlds, substeps)
         motion.plot(trajectory.time, runs.position[:, :, moving].T, color="C0", lw=0.4, alpha=0.4)
         motion.plot(trajectory.time, trajectory.position[:, moving], color="black", lw=1.2)
         push.set_title(f"{name}: {100.0 * rate.rate:.2g} % fail", fontsize="medium")

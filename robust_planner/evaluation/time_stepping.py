@@ -27,6 +27,8 @@ import numpy as np
 
 from contact_core.base.errors import ContactStackError
 from contact_core.base.kernel import inner_kernel, kernel
+from robust_planner.contact_model import ContactModel
+from robust_planner.evaluation.tape import Tape, play, record
 from robust_planner.problem import TOUCHING, RobustProblem
 from robust_planner.risk.worlds import Worlds, one_world, starts
 from robust_planner.trajectory import ContactTrajectory
@@ -101,22 +103,24 @@ def simulate_worlds(
     model, count, knots = problem.model, len(worlds), controls.shape[-2]
     controls = np.broadcast_to(controls, (count, knots, model.controls))
     steps = np.full(knots - 1, problem.time_step) if times is None else np.diff(times)
-    stepper = _Stepper(problem, worlds)
+    tape, rows = terms(model), model.contacts + len(model.limit_offsets)
+    limits = model.limit_directions, model.limit_offsets
     states = np.zeros((knots, count, 2 * model.coordinates))
-    forces = np.zeros((knots, count, stepper.impulses))
+    forces = np.zeros((knots, count, rows + model.contacts * model.directions))
     slip, impact = (np.zeros((knots, count, model.contacts)) for _ in range(2))
     states[0] = starts(problem, worlds)
     for k, step in enumerate(steps.tolist(), 1):
         states[k] = states[k - 1]
-        for _ in range(substeps):
-            states[k], impulses, slip[k], speed = stepper.step(
-                states[k], controls[:, k - 1], step / substeps
-            )
-            forces[k] += impulses
-            impact[k] = np.maximum(impact[k], speed)
+        _advance(
+            tape.instructions, tape.constants, tape.registers, tape.outputs,
+            *limits, model.grounded, model.directions,
+            problem.stiffness, problem.dissipation,
+            worlds.friction, worlds.height, worlds.mass, worlds.shift,
+            controls[:, k - 1] @ model.actuation.T, step / substeps, substeps,
+            states[k], forces[k], slip[k], impact[k],
+        )  # fmt: skip
         forces[k] /= step
     states, forces = states.swapaxes(0, 1), forces.swapaxes(0, 1)
-    rows = stepper.rows
     return BatchMotion(
         position=states[..., : model.coordinates],
         velocity=states[..., model.coordinates :],
@@ -176,124 +180,293 @@ def simulate_plan(
     )
 
 
-class _Stepper:
-    """Makes one step in all worlds.
+def terms(model: ContactModel) -> Tape:
+    """Return M, c, phi, Jn and Jt, by rows, as a function of q, v and the places of obstacles.
 
-    Attributes:
-        rows: Number of normal impulses and of impulses of the limits.
-        impulses: Number of these and of tangential impulses.
+    Args:
+        model: The model.
+
+    Raises:
+        PlanningProblemError: If it has operations that are not known.
     """
-
-    def __init__(self, problem: RobustProblem, worlds: Worlds) -> None:
-        model, count = problem.model, len(worlds)
-        self._model, self._worlds = model, worlds
-        self._stiffness, self._dissipation = problem.stiffness, problem.dissipation
-        self._solves = 1 if math.isinf(problem.stiffness) else 1 + CORRECTIONS
-        self._terms = _Terms(problem, worlds.shift)
-        self.rows = model.contacts + len(model.limit_offsets)
-        faces = model.contacts * model.directions
-        self.impulses = self.rows + faces
-        size = self.impulses + model.contacts
-        cone = np.kron(np.eye(model.contacts), np.ones((model.directions, 1)))
-        self._limits = np.broadcast_to(
-            model.limit_directions.T, (count, len(model.limit_offsets), model.coordinates)
-        )
-        self._matrix, self._offset = np.zeros((count, size, size)), np.zeros((count, size))
-        self._matrix[:, self.rows : self.impulses, self.impulses :] = cone
-        self._matrix[:, self.impulses :, self.rows : self.impulses] = -cone.T
-        for contact in range(model.contacts):
-            self._matrix[:, self.impulses + contact, contact] = worlds.friction
-
-    def step(
-        self, state: np.ndarray, control: np.ndarray, h: float
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return the next state, impulses, slip and impact speeds, one row a world."""
-        model = self._model
-        q, v = np.split(state, 2, axis=1)
-        mass, bias, phi, normal, tangent = self._terms.evaluate(q, v)
-        inertia = self._worlds.mass[:, None, None] * mass
-        push = control @ model.actuation.T - self._worlds.mass[:, None] * bias
-        jacobian = np.concatenate([normal, self._limits, tangent], axis=1)
-        height = self._worlds.height[:, None] * model.grounded
-        gaps = np.hstack([phi - height, q @ model.limit_directions + model.limit_offsets])
-        columns = np.concatenate([h * push[:, :, None], jacobian.transpose(0, 2, 1)], axis=2)
-        answer = np.linalg.solve(inertia, columns)
-        free, inverse = v + answer[:, :, 0], answer[:, :, 1:]
-        self._matrix[:, : self.impulses, : self.impulses] = jacobian @ inverse
-        self._offset[:, : self.impulses] = np.einsum("nij,nj->ni", jacobian, free)
-        self._offset[:, : self.rows] += gaps / h
-        contacts = np.arange(model.contacts)
-        normal, own = jacobian[:, : model.contacts], self._matrix[:, contacts, contacts]
-        after = v
-        for _ in range(self._solves):
-            self._matrix[:, contacts, contacts] = own + self._compliance(normal, after, h)
-            z = solve_lcps(self._matrix, self._offset)
-            after = free + np.einsum("nij,nj->ni", inverse, z[:, : self.impulses])
-        impulses, slip = z[:, : self.impulses], z[:, self.impulses :]
-        speed = _impact_speeds(normal, own, gaps, v, after, impulses, h)
-        return np.hstack([q + h * after, after]), impulses, slip, speed
-
-    def _compliance(self, normal: np.ndarray, velocity: np.ndarray, h: float) -> np.ndarray:
-        """Return how fast each contact point (n, nc) yields per impulse [1/kg]."""
-        towards = -np.einsum("nci,ni->nc", normal, velocity)
-        damping = np.maximum(1.0 + self._dissipation * towards, MIN_DAMPING)
-        return 1.0 / (h**2 * self._stiffness * damping)
+    q, v = (casadi.SX.sym(name, model.coordinates) for name in "qv")
+    shift = casadi.SX.sym("s", 2 * len(model.obstacles))
+    found = (model.mass_matrix(q), model.bias_force(q, v), *model.shifted(q, shift))
+    rows = [casadi.vec(casadi.densify(casadi.SX(term)).T) for term in found]
+    given = casadi.vertcat(q, v, shift)
+    return record(casadi.Function("terms", [given], [casadi.vertcat(*rows)]))
 
 
-def _impact_speeds(
-    normal: np.ndarray,
-    own: np.ndarray,
-    gaps: np.ndarray,
-    before: np.ndarray,
-    after: np.ndarray,
+@kernel
+def _advance(
+    instructions: np.ndarray,
+    constants: np.ndarray,
+    registers: int,
+    outputs: int,
+    limit_directions: np.ndarray,
+    limit_offsets: np.ndarray,
+    grounded: np.ndarray,
+    directions: int,
+    stiffness: float,
+    dissipation: float,
+    friction: np.ndarray,
+    height: np.ndarray,
+    mass: np.ndarray,
+    shift: np.ndarray,
+    push: np.ndarray,
+    h: float,
+    substeps: int,
+    states: np.ndarray,
     impulses: np.ndarray,
-    step: float,
-) -> np.ndarray:
-    """Return the speed of each contact point (n, nc) at the moment in the step at which it touches.
+    slip: np.ndarray,
+    impact: np.ndarray,
+) -> None:
+    """Make some steps in all worlds.
+
+    Args:
+        instructions: Of :func:`terms`.
+        constants: Likewise.
+        registers: Likewise.
+        outputs: Likewise.
+        limit_directions: Of the position limits (nq, nl).
+        limit_offsets: Likewise (nl).
+        grounded: Which contacts are with the ground (nc).
+        directions: nd, of friction.
+        stiffness: k [N/m].
+        dissipation: d [s/m].
+        friction: mu of each world (n).
+        height: Of the ground (n) [m].
+        mass: Factor (n).
+        shift: Of the obstacles (n, 2 no) [m].
+        push: B u (n, nq) [N, Nm].
+        h: Step [s].
+        substeps: Number of steps.
+        states: (n, 2 nq), those after the steps in the end.
+        impulses: (n, nc + nl + nc nd) [Ns], to which those of the steps are added.
+        slip: gamma (n, nc) [m/s] of the last step.
+        impact: (n, nc) [m/s], raised to the largest of the steps.
+    """
+    count, size = push.shape
+    contacts, limits = len(grounded), len(limit_offsets)
+    rows = contacts + limits
+    total = rows + contacts * directions
+    unknowns = total + contacts
+    solves = 1 if math.isinf(stiffness) else 1 + CORRECTIONS
+    given, work, terms = np.empty(2 * size + shift.shape[1]), np.empty(registers), np.empty(outputs)
+    inertia = np.empty((size, size))
+    jacobian, inverse = np.zeros((total, size)), np.empty((total, size))
+    free, after, known = np.empty((1, size)), np.empty(size), np.empty(outputs)
+    gaps, speed, before, own = np.empty(rows), np.empty(rows), np.empty(total), np.empty(contacts)
+    matrix, offset, z = np.zeros((unknowns, unknowns)), np.zeros(unknowns), np.empty(unknowns)
+    tableau, basis = np.empty((unknowns, 2 * unknowns + 2)), np.empty(unknowns, np.int64)
+    some, part = np.empty((unknowns + 1, unknowns)), np.empty(unknowns, np.int64)
+    near = np.empty(rows, np.bool_)
+    for limit in range(limits):
+        for i in range(size):
+            jacobian[contacts + limit, i] = limit_directions[i, limit]
+    for face in range(contacts * directions):
+        matrix[rows + face, total + face // directions] = 1.0
+        matrix[total + face // directions, rows + face] = -1.0
+    for world in range(count):
+        state = states[world]
+        for contact in range(contacts):
+            matrix[total + contact, contact] = friction[world]
+        given[2 * size :] = shift[world]
+        first = True
+        for _ in range(substeps):
+            for i in range(2 * size):
+                given[i] = state[i]
+            play(instructions, constants, given, work, terms)
+            # What is as it was need not be factorised again: M, c, Jn and Jt of a sliding body.
+            if first or _changed(terms, known, size * (size + 1), contacts):
+                first = False
+                for i in range(outputs):
+                    known[i] = terms[i]
+                for i in range(size):
+                    for j in range(size):
+                        inertia[i, j] = mass[world] * terms[size * i + j]
+                at = size * (size + 1) + contacts
+                for row in range(total):
+                    for i in range(size):
+                        if not contacts <= row < rows:
+                            jacobian[row, i] = terms[at]
+                            at += 1
+                        inverse[row, i] = jacobian[row, i]
+                _factorise(inertia)
+                _solve(inertia, inverse)
+                for row in range(total):
+                    for column in range(total):
+                        matrix[row, column] = 0.0
+                        for i in range(size):
+                            matrix[row, column] += jacobian[row, i] * inverse[column, i]
+                for contact in range(contacts):
+                    own[contact] = matrix[contact, contact]
+            for i in range(size):
+                free[0, i] = h * (push[world, i] - mass[world] * terms[size * size + i])
+            _solve(inertia, free)
+            for i in range(size):
+                free[0, i] += state[size + i]
+                after[i] = state[size + i]
+            for row in range(total):
+                offset[row], before[row] = 0.0, 0.0
+                for i in range(size):
+                    offset[row] += jacobian[row, i] * free[0, i]
+                    before[row] += jacobian[row, i] * after[i]
+            for row in range(rows):
+                if row < contacts:
+                    gaps[row] = terms[size * (size + 1) + row] - height[world] * grounded[row]
+                else:
+                    gaps[row] = limit_offsets[row - contacts]
+                    for i in range(size):
+                        gaps[row] += state[i] * jacobian[row, i]
+                offset[row] += gaps[row] / h
+                speed[row] = before[row]
+            for _ in range(solves):
+                for contact in range(contacts):
+                    # With how fast it yields per impulse [1/kg].
+                    damping = max(1.0 - dissipation * speed[contact], MIN_DAMPING)
+                    matrix[contact, contact] = own[contact] + 1.0 / (h**2 * stiffness * damping)
+                _solve_step(matrix, offset, contacts, near, part, some, tableau, basis, z)
+                for i in range(size):
+                    after[i] = free[0, i]
+                    for row in range(total):
+                        after[i] += inverse[row, i] * z[row]
+                for contact in range(contacts):
+                    speed[contact] = 0.0
+                    for i in range(size):
+                        speed[contact] += jacobian[contact, i] * after[i]
+            for contact in range(contacts):
+                # What the step would have ended with, had this point not been stopped.
+                ending = speed[contact] - own[contact] * z[contact]
+                met = _impact_speed(before[contact], ending, gaps[contact], z[contact], h)
+                impact[world, contact] = max(impact[world, contact], met)
+                slip[world, contact] = z[total + contact]
+            for row in range(total):
+                impulses[world, row] += z[row]
+            for i in range(size):
+                state[i] += h * after[i]
+                state[size + i] = after[i]
+
+
+@inner_kernel
+def _solve_step(
+    matrix: np.ndarray,
+    offset: np.ndarray,
+    contacts: int,
+    near: np.ndarray,
+    part: np.ndarray,
+    some: np.ndarray,
+    tableau: np.ndarray,
+    basis: np.ndarray,
+    z: np.ndarray,
+) -> None:
+    """Solve the problem of a step, of no more than what is near enough to act.
+
+    Args:
+        matrix: M (m, m): of impulses along normals, limits and faces, and of slips.
+        offset: q (m).
+        contacts: nc.
+        near: To work with (nc + nl): which normals and limits take part.
+        part: To work with (m): which unknowns do.
+        some: To work with (m + 1, m): the matrix, offset and solution of these.
+        tableau: To work with.
+        basis: To work with.
+        z: Solution, overwritten.
+    """
+    rows, total = len(near), len(offset) - contacts
+    faces = (total - rows) // max(contacts, 1)
+    for i in range(len(offset)):
+        z[i] = 0.0
+    for row in range(rows):
+        near[row] = False
+    while True:
+        found = False
+        for row in range(rows):
+            # A number that is none takes part, to be handed on.
+            if not near[row] and not _moved(matrix, offset, z, row, total) >= 0.0:
+                near[row] = found = True
+        if not found:
+            break
+        count = 0
+        for i in range(len(offset)):
+            owner = i if i < rows else (i - rows) // faces if i < total else i - total
+            if near[owner]:
+                part[count] = i
+                count += 1
+        if count == len(offset):
+            _lemke(matrix, offset, tableau, basis, z)
+            return
+        own = count
+        for i in range(count):
+            some[own, i] = offset[part[i]]
+            for j in range(count):
+                some[i, j] = matrix[part[i], part[j]]
+        _lemke(some, some[own, :count], tableau, basis[:count], some[own + 1])
+        for i in range(count):
+            z[part[i]] = some[own + 1, i]
+    for contact in range(contacts):
+        for face in range(rows + contact * faces, rows + (contact + 1) * faces):
+            if not near[contact]:
+                sliding = -_moved(matrix, offset, z, face, total)
+                z[total + contact] = max(z[total + contact], sliding)
+
+
+@inner_kernel
+def _moved(matrix: np.ndarray, offset: np.ndarray, z: np.ndarray, row: int, total: int) -> float:
+    """Return by how much impulses open a gap, or turn a motion."""
+    motion = offset[row]
+    for i in range(total):
+        motion += matrix[row, i] * z[i]
+    return float(motion)
+
+
+@inner_kernel
+def _changed(terms: np.ndarray, known: np.ndarray, distances: int, contacts: int) -> bool:
+    """Return whether anything is different but the distances, of which there are some."""
+    for i in range(len(terms)):
+        if terms[i] != known[i] and not distances <= i < distances + contacts:
+            return True
+    return False
+
+
+@inner_kernel
+def _factorise(matrix: np.ndarray) -> None:
+    """Overwrite a positive-definite matrix with D and, below it, L of L D L'."""
+    for j in range(len(matrix)):
+        for k in range(j):
+            matrix[j, j] -= matrix[j, k] * matrix[j, k] * matrix[k, k]
+        for i in range(j + 1, len(matrix)):
+            for k in range(j):
+                matrix[i, j] -= matrix[i, k] * matrix[j, k] * matrix[k, k]
+            matrix[i, j] /= matrix[j, j]
+
+
+@inner_kernel
+def _solve(factors: np.ndarray, values: np.ndarray) -> None:
+    """Solve L D L' x = b for each row, in place."""
+    count, size = values.shape
+    for row in range(count):
+        for i in range(size):
+            for k in range(i):
+                values[row, i] -= factors[i, k] * values[row, k]
+        for back in range(size):
+            i = size - 1 - back
+            values[row, i] /= factors[i, i]
+            for k in range(i + 1, size):
+                values[row, i] -= factors[k, i] * values[row, k]
+
+
+@inner_kernel
+def _impact_speed(before: float, after: float, gap: float, impulse: float, step: float) -> float:
+    """Return the speed of a contact point at the moment in the step at which it touches.
 
     Taken at the knot before, it would jump by an acceleration times a step with the knot at which
     contact begins.
     """
-    contacts = normal.shape[1]
-    gaps, impulse = gaps[:, :contacts], impulses[:, :contacts]
-    speed = np.einsum("nci,ni->nc", normal, before)
-    # What the step would have ended with, had this point not been stopped.
-    free = np.einsum("nci,ni->nc", normal, after) - own * impulse
-    moment = np.clip(gaps / np.maximum(-step * free, MIN_WAY), 0.0, 1.0)
-    touches = (impulse > MIN_FORCE * step) & (gaps >= -TOUCHING)
-    return np.where(touches, np.maximum(-(speed + moment * (free - speed)), 0.0), 0.0)
-
-
-class _Terms:
-    """Evaluates a model in many states, in place: converting CasADi's matrices took a third."""
-
-    def __init__(self, problem: RobustProblem, shift: np.ndarray) -> None:
-        model, size, count = problem.model, problem.model.coordinates, len(shift)
-        q, v = casadi.SX.sym("q", size), casadi.SX.sym("v", size)
-        s = casadi.SX.sym("s", shift.shape[1])
-        terms = (model.mass_matrix(q), model.bias_force(q, v), *model.shifted(q, s))
-        function = casadi.Function("terms", [q, v, s], [casadi.densify(term) for term in terms])
-        self._buffer, self._call = function.map(count).buffer()
-        self._state = np.zeros((2, count, size))
-        self._shift = np.ascontiguousarray(shift)
-        # CasADi's matrices are stored by columns, those of several states side by side.
-        shapes = [(term.shape[1], term.shape[0]) for term in terms]
-        self._found = [np.zeros((count, *shape)) for shape in shapes]
-        for index, values in enumerate((*self._state, self._shift)):
-            self._buffer.set_arg(index, values.data)  # type: ignore[call-arg]
-        for index, values in enumerate(self._found):
-            self._buffer.set_res(index, values.data)  # type: ignore[call-arg]
-
-    def evaluate(self, q: np.ndarray, v: np.ndarray) -> list[np.ndarray]:
-        """Return M, c, phi, Jn and Jt, see :class:`ContactModel`, one row a state.
-
-        They are overwritten by the next call.
-        """
-        self._state[0], self._state[1] = q, v
-        self._call()
-        mass, bias, phi, normal, tangent = self._found
-        columns = (normal.swapaxes(1, 2), tangent.swapaxes(1, 2))
-        return [mass, bias[:, 0], phi[:, 0], *columns]
+    if not (impulse > MIN_FORCE * step and gap >= -TOUCHING):
+        return 0.0
+    moment = min(max(gap / max(-step * after, MIN_WAY), 0.0), 1.0)
+    return max(-(before + moment * (after - before)), 0.0)
 
 
 @inner_kernel
@@ -330,54 +503,62 @@ def solve_lcps(matrices: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """
     count, size = offsets.shape
     solutions = np.zeros((count, size))
-    artificial = 2 * size
-    tableau = np.empty((size, 2 * size + 2))
-    basis = np.empty(size, np.int64)
-    # Columns: w, z, the artificial variable, the right-hand side; the first block breaks ties.
-    last = artificial + 1
+    tableau, basis = np.empty((size, 2 * size + 2)), np.empty(size, np.int64)
     for problem in range(count):
-        q = offsets[problem]
-        row = 0
-        for i in range(size):
-            if not q[i] >= q[row]:
-                row = i
-        if q[row] >= 0.0:
-            continue
-        for i in range(size):
-            for j in range(size):
-                tableau[i, j] = 1.0 if i == j else 0.0
-                tableau[i, size + j] = -matrices[problem, i, j]
-            tableau[i, artificial] = -1.0
-            tableau[i, last] = q[i]
-            basis[i] = i
-        entering = artificial
-        solved = False
-        for _ in range(50 * (size + 1)):
-            leaving = basis[row]
-            pivot = tableau[row, entering]
-            for j in range(last + 1):
-                tableau[row, j] /= pivot
-            for i in range(size):
-                factor = tableau[i, entering]
-                if i != row and factor != 0.0:
-                    for j in range(last + 1):
-                        tableau[i, j] -= factor * tableau[row, j]
-            basis[row] = entering
-            if leaving == artificial:
-                solved = True
-                break
-            entering = leaving + size if leaving < size else leaving - size
-            row = -1
-            for i in range(size):
-                if tableau[i, entering] <= MIN_PIVOT:
-                    continue
-                if row < 0 or _precedes(tableau, basis, i, row, entering):
-                    row = i
-            if row < 0:
-                break
-        for i in range(size):
-            if not solved:
-                solutions[problem, i] = np.nan
-            elif size <= basis[i] < artificial:
-                solutions[problem, basis[i] - size] = max(tableau[i, last], 0.0)
+        _lemke(matrices[problem], offsets[problem], tableau, basis, solutions[problem])
     return solutions
+
+
+@inner_kernel
+def _lemke(
+    matrix: np.ndarray, q: np.ndarray, tableau: np.ndarray, basis: np.ndarray, z: np.ndarray
+) -> None:
+    """Solve one problem, see :func:`solve_lcps`."""
+    size = len(q)
+    # Columns: w, z, the artificial variable, the right-hand side; the first block breaks ties.
+    artificial = 2 * size
+    last = artificial + 1
+    row = 0
+    for i in range(size):
+        z[i] = 0.0
+        if not q[i] >= q[row]:
+            row = i
+    if q[row] >= 0.0:
+        return
+    for i in range(size):
+        for j in range(size):
+            tableau[i, j] = 1.0 if i == j else 0.0
+            tableau[i, size + j] = -matrix[i, j]
+        tableau[i, artificial] = -1.0
+        tableau[i, last] = q[i]
+        basis[i] = i
+    entering = artificial
+    solved = False
+    for _ in range(50 * (size + 1)):
+        leaving = basis[row]
+        pivot = tableau[row, entering]
+        for j in range(last + 1):
+            tableau[row, j] /= pivot
+        for i in range(size):
+            factor = tableau[i, entering]
+            if i != row and factor != 0.0:
+                for j in range(last + 1):
+                    tableau[i, j] -= factor * tableau[row, j]
+        basis[row] = entering
+        if leaving == artificial:
+            solved = True
+            break
+        entering = leaving + size if leaving < size else leaving - size
+        row = -1
+        for i in range(size):
+            if tableau[i, entering] <= MIN_PIVOT:
+                continue
+            if row < 0 or _precedes(tableau, basis, i, row, entering):
+                row = i
+        if row < 0:
+            break
+    for i in range(size):
+        if not solved:
+            z[i] = np.nan
+        elif size <= basis[i] < artificial:
+            z[basis[i] - size] = max(tableau[i, last], 0.0)

@@ -139,7 +139,9 @@ def risk_result(model: ContactModel, plan: RiskPlan) -> Any:
         "nominal_failure_rate": plan.nominal_rate.rate,
         "elapsed": plan.seconds,
     }
-    return _result(plan.trajectory, model, figures)
+    result = _result(plan.trajectory, model, figures)
+    result.warnings = [f"the failure rate rests on{rate.basis.replace(',', '', 1)}"]
+    return result
 
 
 def _result(trajectory: ContactTrajectory, model: ContactModel, figures: dict[str, float]) -> Any:

@@ -120,11 +120,23 @@ class FailureRate:
         failures: Number of worlds in which the plan failed.
         samples: Number of worlds.
         confidence: Of the interval, two-sided.
+        undecided: Number of worlds in which it depends on the step whether the plan fails, of
+            ``failures`` and of the others; the interval covers both answers.
+        step: Shortest time step of the simulation, by which the last worlds were decided [s]; 0
+            if that is not known.
+        measured: Number of values that stand for what was measured, 0 if all distributions are
+            given.
+        beyond: Upper confidence bound of the probability of worlds that are more extreme than all
+            that was measured.
     """
 
     failures: int
     samples: int
     confidence: float = 0.95
+    undecided: int = 0
+    step: float = 0.0
+    measured: int = 0
+    beyond: float = 0.0
 
     @property
     def rate(self) -> float:
@@ -134,20 +146,31 @@ class FailureRate:
     @property
     def low(self) -> float:
         """Lower end of the interval."""
-        return float(self._interval.low)
+        return float(self._interval(max(self.failures - self.undecided, 0)).low)
 
     @property
     def high(self) -> float:
-        """Upper end of the interval."""
-        return float(self._interval.high)
+        """Upper end of the interval, not less than can be told from what was measured."""
+        return max(self.drawn, self.beyond)
 
     @property
-    def _interval(self) -> Any:
-        return stats.binomtest(self.failures, self.samples).proportion_ci(self.confidence)
+    def drawn(self) -> float:
+        """Upper end of the interval, as if nothing was more extreme than what was measured."""
+        return float(self._interval(min(self.failures + self.undecided, self.samples)).high)
+
+    def _interval(self, failures: int) -> Any:
+        return stats.binomtest(failures, self.samples).proportion_ci(self.confidence)
 
     def __str__(self) -> str:
-        """Render rate and interval."""
+        """Render rate and interval, and what they rest on."""
         return (
             f"{100.0 * self.rate:.2f} % ({self.failures} of {self.samples}, "
-            f"{100.0 * self.confidence:g} %: {100.0 * self.low:.2f} .. {100.0 * self.high:.2f} %)"
+            f"{100.0 * self.confidence:g} %: {100.0 * self.low:.2f} .. {100.0 * self.high:.2f} %"
+            f"{self.basis})"
         )
+
+    @property
+    def basis(self) -> str:
+        """Time step and number of measured values that the rate rests on; empty if unknown."""
+        step = f", steps of {1e3 * self.step:.3g} ms" if self.step else ""
+        return step + (f", {self.measured} measured values" if self.measured else "")

@@ -10,7 +10,6 @@ planning, is below the risk.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -22,21 +21,19 @@ from contact_core.base.planning import PlanStatus, StopCondition
 from contact_core.base.seeds import generator
 from robust_planner.config import PlannerConfig, UncertaintyConfig
 from robust_planner.continuation import OnProgress
-from robust_planner.evaluation.time_stepping import WorldsSimulator, simulate_worlds
+from robust_planner.evaluation.time_stepping import simulate_worlds
 from robust_planner.examples import Example
 from robust_planner.planner import plan, running_cost
 from robust_planner.problem import RobustProblem
 from robust_planner.result import RobustPlan
 from robust_planner.risk.exploration import explore
-from robust_planner.risk.failure import (
-    FailureConfig,
-    FailureRate,
-    severity,
-    use_of_bounds,
-)
+from robust_planner.risk.failure import FailureConfig, FailureRate
+from robust_planner.risk.judging import JUMP, first_substeps, true_rate
 from robust_planner.risk.settings import RiskSettings
-from robust_planner.risk.shooting import Shooting
+from robust_planner.risk.shooting import Shooting, Shot
 from robust_planner.risk.worlds import (
+    Samples,
+    Stretched,
     Uncertain,
     Worlds,
     check_starts,
@@ -44,16 +41,35 @@ from robust_planner.risk.worlds import (
     draw_worlds,
     quantities,
     spread_worlds,
+    stretched,
 )
 from robust_planner.trajectory import ContactTrajectory
 
 MIN_RISK, MAX_RISK = 0.001, 0.5
 SIGMA_FACTORS = (1.0, 2.0, 4.0)
 """Robust plans are made for the example's sigma times each of these, to start from."""
-TIGHTENINGS = 2
-"""How often half the tail is planned for where the worlds between those fail."""
+TIGHTENINGS, CHANGE = 3, (0.5, 2.0)
+"""How often another tail is planned for: a smaller one where worlds between those fail, a larger
+one where the plan pays for fewer failures than are accepted; and by what factor."""
+TIMID = 0.5
+"""Share of the risk below which that is tried."""
+NEARLY = 1.5
+"""Of the risk: with more failures, and worlds in which a bound is exceeded, a start is given up."""
+ATTEMPTED = ((4, 1), (1, 1), (1, 3), (1, 1))
+"""Steps of the search in one of its derivatives, and of nodes in one: what is tried until no world
+fails. Derivatives need not be as exact, and wide changes of the controls lead out of corners."""
+HOPELESS = 2.0
+"""Use of a bound from which a world is not kept from failing by trying more of that."""
+MAX_REFINEMENT = 16
+"""Of the time step with which a plan is improved."""
+MIN_MARGIN = 0.01
+"""Share of a bound that the time step of the search may be off by."""
+FINE = 8
+"""Steps in one of the search, for the motion that is shown."""
 ATTEMPTS = 3
 """How often all generations are drawn while the promise is not kept."""
+FALLBACK = 12
+"""Generations that are drawn where none were asked for, and no start has led to a plan."""
 EXCESS_WEIGHT = 10.0
 """w, cost of exceeding a bound by itself in one world, in costs of the start."""
 TAIL = 0.9
@@ -143,13 +159,15 @@ def plan_with_risk(
     for controls in starts:
         if search.solve(controls) or stop.reason is not None:
             break
-    status = PlanStatus.SUCCEEDED if search.kept else stop.reason or PlanStatus.RISK_UNREACHABLE
+    rate = search.kept or search.check(search.best)
+    kept = search.kept is not None and rate.high <= risk
+    status = PlanStatus.SUCCEEDED if kept else stop.reason or PlanStatus.RISK_UNREACHABLE
     return RiskPlan(
         status=status,
         trajectory=search.trajectory(search.best),
         cost=search.cost(search.best),
         risk=risk,
-        failure_rate=search.kept or search.check(search.best),
+        failure_rate=rate,
         nominal_rate=search.check(nominal.trajectory.control),
         nominal=nominal,
         seconds=stop.elapsed,
@@ -224,48 +242,6 @@ def check_risk(
     check_starts(problem, _seen_worlds(problem, uncertain, settings))
 
 
-def simulator(
-    problem: RobustProblem, failure: FailureConfig, settings: RiskSettings
-) -> WorldsSimulator:
-    """Return what executes controls finely enough to tell a failure.
-
-    Args:
-        problem: The problem.
-        failure: What counts as a failure.
-        settings: How fine is fine enough for an impact, and for corners.
-    """
-    if failure.impact_speed == 0.0 and not problem.model.obstacles:
-        return simulate_worlds
-    substeps = math.ceil(problem.time_step / settings.impact_step - 1e-9)
-    return partial(simulate_worlds, substeps=substeps)
-
-
-def failure_rate(
-    problem: RobustProblem,
-    failure: FailureConfig,
-    controls: np.ndarray,
-    worlds: Worlds,
-    simulate: WorldsSimulator = simulate_worlds,
-    confidence: float = 0.95,
-) -> FailureRate:
-    """Execute controls in many worlds and count failures.
-
-    Args:
-        problem: The problem.
-        failure: What counts as a failure.
-        controls: u (N, nu) [N, Nm].
-        worlds: The worlds.
-        simulate: What executes them.
-        confidence: Of the interval.
-
-    Returns:
-        The rate.
-    """
-    motion = simulate(problem, controls, worlds)
-    failed = severity(use_of_bounds(problem, failure, motion, worlds)) > 1.0
-    return FailureRate(int(failed.sum()), len(worlds), confidence)
-
-
 class _Search:
     """Improves controls and remembers those that fail least.
 
@@ -284,61 +260,101 @@ class _Search:
         settings: RiskSettings,
         stop: StopCondition,
     ) -> None:
-        self._problem, self._uncertain, self._failure = problem, uncertain, failure
+        self._problem, self._failure = problem, failure
         self._risk, self.settings, self._stop = risk, settings, stop
-        self._simulate = simulator(problem, failure, settings)
+        self._uncertain = uncertain = _with_tails(uncertain, risk, settings.confidence)
+        self._measured = [given for given in uncertain.values() if isinstance(given, Stretched)]
+        self._substeps = self._first = first_substeps(problem, failure, settings)
         self._seen = _seen_worlds(problem, uncertain, settings)
         self._checks = 0
         self._median = spread_worlds(problem, uncertain, 0, 0.5, settings.seed)
         self.kept: FailureRate | None = None
         self.best = np.zeros((problem.knots, problem.model.controls))
-        self._least = np.inf
+        self._least = self._cost = np.inf
 
     def solve(self, controls: np.ndarray) -> bool:
-        """Improve some controls, and say whether they keep the promise."""
-        settings = self.settings
-        tail = TAIL * self._risk
+        """Improve some controls, and say whether they keep what can be promised."""
+        settings, tail = self.settings, TAIL * self._risk
+        self._substeps = self._first
         weight, scale = self._weight(controls), _large(controls)
         for _ in range(1 + TIGHTENINGS):
-            shot = self._shooting(tail).improve(controls, scale, weight, self._stop)
+            shot = self._improve(controls, tail, scale, weight)
             controls = shot.controls
-            if self.offer(controls) < self._risk * settings.samples:
-                checked = self.check(controls)
-                if checked.high <= self._risk:
-                    self.best, self.kept = controls, checked
-                    return True
-            if shot.severity.max() > 1.0 + settings.margin:
-                return False  # others would only be harder
-            tail *= 0.5
-        return False
+            rate = self.offer(controls)
+            if rate.failures + rate.undecided < self._risk * settings.samples:
+                rate = self.check(controls)
+                if rate.drawn <= self._risk and (self.kept is None or shot.cost < self._cost):
+                    self.best, self.kept, self._cost = controls, rate, shot.cost
+                    if rate.rate > TIMID * self._risk:
+                        return True
+            elif shot.severity.max() > 1.0 + settings.margin and rate.rate > NEARLY * self._risk:
+                break  # others would only be harder
+            if self.kept is not None and rate.drawn > self._risk:
+                break
+            tail = min(tail * np.clip(self._risk / rate.drawn, *CHANGE), 0.5)
+        return self.kept is not None
+
+    def _improve(self, controls: np.ndarray, tail: float, scale: float, weight: float) -> Shot:
+        """Improve controls in the world: whoever optimises makes use of what a long step does."""
+        self._refine(controls, tail)
+        while True:
+            for coarser, parts in ATTEMPTED:
+                shooting = self._shooting(tail, coarser=coarser, parts=parts)
+                shot = shooting.improve(controls, scale, weight, self._stop)
+                controls = shot.controls
+                if not 1.0 + self.settings.margin < shot.severity.max() < HOPELESS:
+                    break
+            if not self._refine(controls, tail) or self._stop.reason is not None:
+                return shot
+
+    def _refine(self, controls: np.ndarray, tail: float) -> bool:
+        """Halve the step while that changes the use of a bound by more than is left free of it."""
+        substeps, allowed = self._substeps, max(self.settings.margin, MIN_MARGIN)
+        while self._substeps < MAX_REFINEMENT * self._first:
+            before = self._shooting(tail).evaluate(controls).severity
+            after = self._shooting(tail, JUMP).evaluate(controls).severity
+            told = np.isfinite(before) & np.isfinite(after)
+            change = np.abs(after - before)[told] / np.maximum(after[told], 1.0)
+            if change.max(initial=0.0) <= allowed:
+                break
+            self._substeps *= 2
+        return self._substeps > substeps
 
     def explored(self, controls: np.ndarray) -> Iterator[np.ndarray]:
         """Yield controls that fail in fewer worlds than some, however different."""
         config = self.settings.exploration
+        attempts = ATTEMPTS
         if config.generations == 0:
             yield controls
-            return
+            config, attempts = dataclasses.replace(config, generations=FALLBACK), 1
+        self._substeps = self._first
         shooting = self._shooting(TAIL * self._risk)
         draw = generator(self.settings.seed, "exploration")
         scale, weight = _large(controls), self._weight(controls)
-        for _ in range(ATTEMPTS):
+        for _ in range(attempts):
             yield explore(shooting, controls, scale, weight, config, draw, self._stop)
 
-    def offer(self, controls: np.ndarray) -> int:
+    def offer(self, controls: np.ndarray) -> FailureRate:
         """Remember controls if they fail least so far, and return how often they do."""
-        rate = failure_rate(self._problem, self._failure, controls, self._seen, self._simulate)
-        if rate.failures < self._least:
-            self.best, self._least = controls, rate.failures
-        return rate.failures
+        least = min(self._least / len(self._seen), 1.0)
+        rate = self._rate(controls, self._seen, max(NEARLY * self._risk, least))
+        if rate.failures + rate.undecided < self._least:
+            self.best, self._least = controls, rate.failures + rate.undecided
+        return rate
 
     def check(self, controls: np.ndarray) -> FailureRate:
         """Return how often controls fail in worlds that were never looked at before."""
         self._checks += 1
-        fresh = self._draw(self.settings.checks, f"risk check {self._checks}")
-        confidence = self.settings.confidence
-        return failure_rate(
-            self._problem, self._failure, controls, fresh, self._simulate, confidence
-        )
+        return self._rate(controls, self._draw(self.settings.checks, f"risk check {self._checks}"))
+
+    def _rate(self, controls: np.ndarray, worlds: Worlds, enough: float = 1.0) -> FailureRate:
+        rate = true_rate(
+            self._problem, self._failure, controls, worlds, self._first,
+            self.settings.confidence, enough,
+        )  # fmt: skip
+        measured = min((len(given.values) for given in self._measured), default=0)
+        beyond = min(sum(given.beyond for given in self._measured), 1.0)
+        return dataclasses.replace(rate, measured=measured, beyond=beyond)
 
     def cost(self, controls: np.ndarray) -> float:
         """Return the running cost in the median world, eq. (1a)."""
@@ -347,7 +363,7 @@ class _Search:
     def trajectory(self, controls: np.ndarray) -> ContactTrajectory:
         """Return the motion in the median world."""
         problem, model = self._problem, self._problem.model
-        motion = self._simulate(problem, controls, self._median)
+        motion = simulate_worlds(problem, controls, self._median, FINE * self._substeps)
         tangent = motion.tangent_force[0]
         return ContactTrajectory(
             time=problem.time_step * np.arange(problem.knots),
@@ -360,12 +376,15 @@ class _Search:
             limit_force=motion.limit_force[0],
         )
 
-    def _shooting(self, tail: float) -> Shooting:
-        settings = self.settings
+    def _shooting(self, tail: float, finer: int = 1, coarser: int = 1, parts: int = 1) -> Shooting:
+        settings, config = self.settings, self.settings.shooting
+        config = dataclasses.replace(config, nodes=max(2, config.nodes // parts))
         worlds = spread_worlds(self._problem, self._uncertain, settings.worlds, tail, settings.seed)
         return Shooting(
-            self._problem, self._failure, worlds, settings.margin, settings.shooting, self._simulate
-        )
+            self._problem, self._failure, worlds, settings.margin, config,
+            partial(simulate_worlds, substeps=finer * self._substeps),
+            partial(simulate_worlds, substeps=max(self._first, self._substeps // coarser)),
+        )  # fmt: skip
 
     def _weight(self, controls: np.ndarray) -> float:
         # Exceeding a bound by itself in a single world is never worth what it saves.
@@ -373,6 +392,15 @@ class _Search:
 
     def _draw(self, count: int, purpose: str) -> Worlds:
         return draw_worlds(self._problem, self._uncertain, count, self.settings.seed, purpose)
+
+
+def _with_tails(uncertain: Uncertain, risk: float, confidence: float) -> Uncertain:
+    """Give measured values the tails that they may have."""
+    share = TAIL * risk / len(uncertain)
+    return {
+        name: stretched(given, share, confidence) if isinstance(given, Samples) else given
+        for name, given in uncertain.items()
+    }
 
 
 def _seen_worlds(problem: RobustProblem, uncertain: Uncertain, settings: RiskSettings) -> Worlds:

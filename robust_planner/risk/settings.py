@@ -44,7 +44,7 @@ class RiskSettings:
     impact_step: float = parameter(
         1e-3,
         "longest time step of the simulations where an impact speed is bounded or there are "
-        "obstacles; elsewhere it is that of the knots",
+        "obstacles; elsewhere it is that of the knots; it is halved until it does not matter",
         unit="s",
         above=0.0,
     )

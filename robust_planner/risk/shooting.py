@@ -69,6 +69,7 @@ class Shooting:
         margin: float,
         config: ShootingConfig,
         simulate: WorldsSimulator = simulate_worlds,
+        differentiate: WorldsSimulator = simulate_worlds,
     ) -> None:
         """Choose the worlds.
 
@@ -79,9 +80,11 @@ class Shooting:
             margin: Share of every bound that is left free, 0..1.
             config: How to improve controls.
             simulate: What executes them.
+            differentiate: Likewise, for derivatives, which need not be as exact.
         """
         self.problem, self._failure, self._worlds = problem, failure, worlds
-        self._margin, self._config, self._simulate = margin, config, simulate
+        self._margin, self._config = margin, config
+        self._simulate, self._differentiate = simulate, differentiate
         self._solver = make_solver("dual_active_set")
         self._shapes = hats(problem, config.nodes)
 
@@ -126,7 +129,7 @@ class Shooting:
             controls: u (N, nu) [N, Nm].
         """
         planned = np.arange(len(self._worlds)) == 0
-        return self._shots(controls, self._worlds, planned)
+        return self._shots(self._simulate, controls, self._worlds, planned)
 
     def merits(self, candidates: np.ndarray, weight: float) -> np.ndarray:
         """Simulate several controls in every world.
@@ -141,15 +144,21 @@ class Shooting:
         count, size = len(self._worlds), len(candidates)
         worlds = self._worlds.select(np.tile(np.arange(count), size))
         planned = np.arange(size * count) % count == 0
-        shots = self._shots(np.repeat(candidates, count, axis=0), worlds, planned)
+        shots = self._shots(self._simulate, np.repeat(candidates, count, axis=0), worlds, planned)
         cost = np.einsum("mi,mi->m", shots.residuals, shots.residuals)
         excess = np.maximum(shots.severity - 1.0, 0.0).reshape(size, count)
         return np.nan_to_num(cost + weight * excess.sum(axis=1), nan=np.inf)
 
-    def _shots(self, controls: np.ndarray, worlds: Worlds, planned: np.ndarray) -> Shot:
+    def _shots(
+        self,
+        simulate: WorldsSimulator,
+        controls: np.ndarray,
+        worlds: Worlds,
+        planned: np.ndarray,
+    ) -> Shot:
         """Simulate controls, one for all worlds or one for each; some of these are planned for."""
         problem, failure = self.problem, self._failure
-        motion = self._simulate(problem, controls, worlds)
+        motion = simulate(problem, controls, worlds)
         use = use_of_bounds(problem, failure, motion, worlds) / (1.0 - self._margin)
         speed = np.abs(motion.velocity / problem.model.limits.speed)
         speed[~planned] = 0.0
@@ -173,7 +182,7 @@ class Shooting:
         varied = shot.controls + difference * np.concatenate([self._shapes, -self._shapes])
         worlds = self._worlds.select(np.repeat(np.arange(count), 2 * size))
         planned = np.arange(2 * count * size) < 2 * size
-        shots = self._shots(np.tile(varied, (count, 1, 1)), worlds, planned)
+        shots = self._shots(self._differentiate, np.tile(varied, (count, 1, 1)), worlds, planned)
         up, down = np.split(shots.residuals, 2)
         use = shots.use.reshape(count, 2, size, -1)
         use = (use[:, 0] - use[:, 1]).swapaxes(1, 2)

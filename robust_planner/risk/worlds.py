@@ -10,7 +10,7 @@ from typing import Any
 
 import casadi
 import numpy as np
-from scipy import special
+from scipy import special, stats
 
 from contact_core.base.config import from_mapping, parameter
 from contact_core.base.errors import ConfigError, choices
@@ -84,6 +84,55 @@ class Samples(Distribution):
     def quantile(self, probability: np.ndarray) -> np.ndarray:
         """Evaluate; see the base class."""
         return np.asarray(np.quantile(self.values, probability, method="inverted_cdf"))
+
+
+@dataclass(frozen=True)
+class Stretched(Distribution):
+    """What was measured, with tails as heavy as so few values allow.
+
+    Whatever the distribution, outside of the r-th smallest and the r-th largest of n values lies a
+    probability of the beta distribution B(2r, n + 1 - 2r) (Wilks, 1941). Its upper confidence bound
+    is given to the values there, equally to both sides. What lies beyond all values is not drawn.
+
+    Attributes:
+        values: In ascending order.
+        rank: r.
+        outside: Bound of the probability outside.
+        beyond: The same for r = 1, of what is more extreme than all values.
+    """
+
+    values: tuple[float, ...]
+    rank: int
+    outside: float
+    beyond: float
+
+    def quantile(self, probability: np.ndarray) -> np.ndarray:
+        """Evaluate; see the base class."""
+        count, tail = len(self.values), 0.5 * self.outside
+        ranks = (0.0, self.rank, count - self.rank, count)
+        index = np.interp(probability, (0.0, tail, 1.0 - tail, 1.0), ranks)
+        return np.array(self.values)[np.minimum(index.astype(int), count - 1)]
+
+
+def stretched(samples: Samples, risk: float, confidence: float) -> Stretched:
+    """Return a distribution of measured values for which a promise can be made.
+
+    Args:
+        samples: The values.
+        risk: Probability that may lie outside of the values that are planned for.
+        confidence: Of the two-sided interval whose upper end the bound is.
+
+    Returns:
+        The distribution, with the largest r whose bound is no more than ``risk``. If there is none
+        nothing can be promised; then r = 1, with the mean probability of what is outside.
+    """
+    count = len(samples.values)
+    ranks = np.arange(1, count // 2 + 1) if count > 1 else np.ones(1)
+    bounds = stats.beta.ppf(0.5 + 0.5 * confidence, 2 * ranks, np.maximum(count + 1 - 2 * ranks, 0))
+    bounds = np.nan_to_num(bounds, nan=1.0)
+    rank = int(np.searchsorted(bounds, risk, side="right"))
+    outside = float(bounds[rank - 1]) if rank else 2.0 / (count + 1)
+    return Stretched(tuple(sorted(samples.values)), max(rank, 1), outside, float(bounds[0]))
 
 
 DISTRIBUTIONS: dict[str, type[Distribution]] = {
@@ -206,6 +255,16 @@ class Worlds:
         """
         columns = [self.friction, self.height, self.mass, *self.offset.T, *self.shift.T]
         return columns[quantities(model).index(quantity)]
+
+    def distinct(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the first of all that are equal, and how often each world occurs, 0 for others."""
+        columns = [self.friction, self.height, self.mass, *self.offset.T, *self.shift.T]
+        _, first, often = np.unique(
+            np.stack(columns), axis=1, return_index=True, return_counts=True
+        )
+        counts = np.zeros(len(self), dtype=int)
+        counts[first] = often
+        return np.sort(first), counts
 
     def select(self, chosen: Any) -> Worlds:
         """Return some of them.

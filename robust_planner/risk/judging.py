@@ -1,0 +1,133 @@
+"""How often controls fail in the world: in many worlds, and whatever the time step.
+
+Time stepping is of first order: halving the step changes a motion by about as much as it is still
+off. In a single world that may happen to be little, since it depends on when in a step a body comes
+to rest; what most worlds change by is told apart from chance. Worlds that this could carry across a
+bound are simulated again, with half the step.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+
+from robust_planner.evaluation.time_stepping import WorldsSimulator, simulate_worlds
+from robust_planner.problem import RobustProblem
+from robust_planner.risk.failure import FailureConfig, FailureRate, severity, use_of_bounds
+from robust_planner.risk.settings import RiskSettings
+from robust_planner.risk.worlds import Worlds
+
+JUMP = 8
+"""First refinement. Errors of long steps may cancel, and two of them agree on what is wrong."""
+HALVINGS = 10
+"""Of the time step, at most; with fewer worlds left each takes as long as the one before."""
+USUAL = 0.98
+"""Share of the worlds that a halving changes by less than what all are taken to be off by."""
+RESOLUTION = 0.25
+"""Of the half width of the confidence interval: so many worlds may stay undecided."""
+
+
+def first_substeps(problem: RobustProblem, failure: FailureConfig, settings: RiskSettings) -> int:
+    """Return the number of steps from knot to knot with which simulations begin.
+
+    Args:
+        problem: The problem.
+        failure: What counts as a failure.
+        settings: How fine they are for an impact, and for corners.
+    """
+    if failure.impact_speed == 0.0 and not problem.model.obstacles:
+        return 1
+    return math.ceil(problem.time_step / settings.impact_step - 1e-9)
+
+
+def failure_rate(
+    problem: RobustProblem,
+    failure: FailureConfig,
+    controls: np.ndarray,
+    worlds: Worlds,
+    simulate: WorldsSimulator = simulate_worlds,
+    confidence: float = 0.95,
+) -> FailureRate:
+    """Execute controls in many worlds and count failures.
+
+    Args:
+        problem: The problem.
+        failure: What counts as a failure.
+        controls: u (N, nu) [N, Nm].
+        worlds: The worlds.
+        simulate: What executes them.
+        confidence: Of the interval.
+
+    Returns:
+        The rate.
+    """
+    failed = _severity(problem, failure, controls, worlds, simulate) > 1.0
+    return FailureRate(int(failed.sum()), len(worlds), confidence)
+
+
+def true_rate(
+    problem: RobustProblem,
+    failure: FailureConfig,
+    controls: np.ndarray,
+    worlds: Worlds,
+    substeps: int = 1,
+    confidence: float = 0.95,
+    enough: float = 1.0,
+) -> FailureRate:
+    """Execute controls in many worlds, with ever shorter steps, and count failures.
+
+    Args:
+        problem: The problem.
+        failure: What counts as a failure.
+        controls: u (N, nu) [N, Nm].
+        worlds: The worlds.
+        substeps: Steps from knot to knot to begin with.
+        confidence: Of the interval.
+        enough: Of a rate that is certainly above this no more is told.
+
+    Returns:
+        The rate, with the worlds that no step has decided.
+    """
+
+    def use(chosen: np.ndarray) -> np.ndarray:
+        step = partial(simulate_worlds, substeps=substeps)
+        return _severity(problem, failure, controls, worlds.select(chosen), step)
+
+    count = len(worlds)
+    # Measured values are drawn again and again.
+    undecided, often = worlds.distinct()
+    failed = np.zeros(count, dtype=bool)
+    before, off = use(undecided), 0.0
+    for halving in range(HALVINGS):
+        substeps *= 2 if halving else JUMP
+        after = use(undecided)
+        failed[undecided] = after > 1.0
+        # A motion that cannot be simulated has failed, if with the longer step as well.
+        same = np.isinf(after) & np.isinf(before)
+        change = np.abs(np.where(same, 0.0, after) - np.where(same, 0.0, before))
+        # Of few worlds it cannot be told; then from those before.
+        off = max(0.5 * off, float(np.nanquantile(change, USUAL, method="higher")))
+        unclear = ~(np.abs(after - 1.0) > np.maximum(off, change)) & ~same
+        undecided, before = undecided[unclear], after[unclear]
+        rate = FailureRate(
+            int(often @ failed), count, confidence, int(often[undecided].sum()),
+            problem.time_step / substeps,
+        )  # fmt: skip
+        certain = FailureRate(rate.failures, count, confidence)
+        width = certain.high - certain.low
+        if rate.low > enough or rate.undecided <= 0.5 * RESOLUTION * count * width:
+            break
+    return rate
+
+
+def _severity(
+    problem: RobustProblem,
+    failure: FailureConfig,
+    controls: np.ndarray,
+    worlds: Worlds,
+    simulate: WorldsSimulator,
+) -> np.ndarray:
+    motion = simulate(problem, controls, worlds)
+    return severity(use_of_bounds(problem, failure, motion, worlds))

@@ -1,0 +1,186 @@
+"""Promises about the world: held against sliding in exact time, and what was never measured."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import casadi
+import numpy as np
+import pytest
+from scipy import stats
+
+from contact_core.base.planning import PlanStatus
+from contact_experiments.robust.sliding import slide
+from robust_planner import (
+    FailureConfig,
+    FailureRate,
+    Normal,
+    PlanningProblemError,
+    RiskSettings,
+    RobustProblem,
+    Samples,
+    Uniform,
+    draw_worlds,
+    failure_rate,
+    find_problem,
+    plan_with_risk,
+    true_rate,
+)
+from robust_planner.evaluation.tape import play, record
+from robust_planner.evaluation.time_stepping import terms
+from robust_planner.models import sliding_block
+from robust_planner.risk import risk_planner
+from robust_planner.risk.settings import ShootingConfig
+from robust_planner.risk.worlds import Distribution, Worlds, stretched
+
+MASS, TOLERANCE = 2.0, 0.08
+FAILURE = FailureConfig(goal_tolerance=(TOLERANCE, 0.0, 0.0, 0.0))
+QUICK = RiskSettings(
+    worlds=12, samples=1000, checks=4000, shooting=ShootingConfig(nodes=21, iterations=40)
+)
+
+
+@pytest.fixture(scope="module")
+def puck() -> RobustProblem:
+    """Knots of 30 ms: in one of them a body comes to rest and is pushed back."""
+    return RobustProblem(
+        name="puck",
+        model=sliding_block(mass=MASS, half_height=0.1, max_force=40.0),
+        start=(0.0, 0.1, 0.0, 0.0),
+        goal=(0.8, 0.1, 0.0, 0.0),
+        duration=1.2,
+        knots=41,
+        friction=0.45,
+        state_weight=(1.0, 1.0, 1.0, 1.0),
+        control_weight=(0.02,),
+    )
+
+
+def exact(problem: RobustProblem, controls: np.ndarray, worlds: Worlds) -> np.ndarray:
+    """Return which worlds a plan fails in (n)."""
+    mass = MASS * worlds.mass
+    place, _ = slide(controls[:-1, 0], problem.time_step, worlds.friction, mass, mass)
+    return np.asarray(np.abs(place - problem.goal[0]) > TOLERANCE)
+
+
+def test_exact_sliding_is_what_is_calculated_by_hand() -> None:
+    """0.1 s at 5 m/s^2, then it comes to rest and waits, then 0.1 s backwards at 5 m/s^2."""
+    one, mass = np.array([0.4]), np.array([1.0])
+    g = 9.81
+    push = np.array([5.0 + 0.4 * g, 0.0, 0.0, 0.0, 0.0, -5.0 - 0.4 * g])
+    place, speed = slide(push, 0.1, one, mass, mass)
+    way = 0.5 * 0.5**2 / (0.4 * g)
+    assert place[0] == pytest.approx(0.025 + way - 0.025)
+    assert speed[0] == pytest.approx(-0.5)
+
+
+def test_failures_are_those_of_exact_time(puck: RobustProblem) -> None:
+    """Of pushes to and fro; with a step a knot three in a hundred worlds are another matter."""
+    draw = np.random.default_rng(3)
+    worlds = draw_worlds(puck, {"friction": Normal(0.45, 0.08), "mass": Normal(1.0, 0.05)},
+                         2000, 0, "test")  # fmt: skip
+    wrong = []
+    for _ in range(3):
+        controls = np.repeat(draw.normal(0.0, 25.0, (10, 1)), 4, axis=0)
+        controls = np.concatenate([controls, [[0.0]]])
+        end, _ = slide(controls[:-1, 0], 0.03, worlds.friction, *2 * (MASS * worlds.mass,))
+        near = dataclasses.replace(puck, goal=(float(np.quantile(end, 0.8)), 0.1, 0.0, 0.0))
+        failed = exact(near, controls, worlds)
+        rate = true_rate(near, FAILURE, controls, worlds)
+        assert abs(rate.failures - failed.sum()) <= rate.undecided + 2
+        assert rate.low <= failed.mean() <= rate.high
+        assert rate.undecided < 20
+        assert 0.0 < rate.step < 0.002
+        coarse = failure_rate(near, FAILURE, controls, worlds)
+        wrong.append(abs(coarse.failures - failed.sum()) / len(worlds))
+    assert max(wrong) > 0.03
+
+
+def test_what_no_step_decides_is_counted_both_ways() -> None:
+    rate = FailureRate(40, 1000, undecided=15)
+    assert rate.low == pytest.approx(FailureRate(25, 1000).low)
+    assert rate.high == pytest.approx(FailureRate(55, 1000).high)
+
+
+def _measured(count: int) -> Samples:
+    values = 0.45 + 0.03 * stats.t(3).ppf(np.random.default_rng(0).random(count))
+    return Samples(tuple(np.maximum(values, 0.05).tolist()))
+
+
+@pytest.mark.parametrize(
+    "spread",
+    [Normal(0.45, 0.06), Uniform(0.35, 0.55), _measured(300)],
+    ids=lambda s: type(s).__name__,
+)
+def test_a_promise_holds_in_exact_time(
+    puck: RobustProblem, spread: Distribution, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In 100 000 worlds; measured values are drawn afresh, from Student's distribution."""
+    monkeypatch.setattr(risk_planner, "SIGMA_FACTORS", (1.0,))
+    plan = plan_with_risk(puck, {"friction": spread}, FAILURE, 0.05, settings=QUICK)
+    assert plan.status is PlanStatus.SUCCEEDED
+    worlds = draw_worlds(puck, {"friction": spread}, 100_000, 1, "judge")
+    if isinstance(spread, Samples):
+        worlds = dataclasses.replace(worlds, friction=np.array(_measured(100_000).values))
+        assert plan.failure_rate.measured == 300
+    assert exact(puck, plan.trajectory.control, worlds).mean() <= 0.05
+
+
+def test_tails_are_as_heavy_as_measured_values_allow() -> None:
+    """The bound holds for 97.5 % of the draws, and hardly for more: those outside of the ranks."""
+    draw = np.random.default_rng(0)
+    values = np.sort(draw.random((20_000, 200)), axis=1)
+    found = stretched(Samples(tuple(values[0].tolist())), 0.045, 0.95)
+    outside = values[:, found.rank - 1] + 1.0 - values[:, -found.rank]
+    assert 0.9 * 0.025 < (outside > found.outside).mean() < 1.1 * 0.025
+    assert found.outside <= 0.045
+    ends = found.quantile(np.array([0.0, 0.5 * found.outside, 1.0 - 0.5 * found.outside - 1e-12]))
+    np.testing.assert_allclose(ends, values[0, [0, found.rank, -found.rank - 1]])
+
+
+def test_few_values_promise_little(puck: RobustProblem, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is farther out than 30 values may happen in 17 % of the worlds."""
+    monkeypatch.setattr(risk_planner, "SIGMA_FACTORS", (1.0,))
+    bound = stats.beta.ppf(0.975, 2, 29)
+    values = Normal(0.45, 0.05).quantile(np.random.default_rng(1).random(30))
+    spread = {"friction": Samples(tuple(values.tolist()))}
+    plan = plan_with_risk(puck, spread, FAILURE, 0.15, settings=QUICK)
+    assert plan.status is PlanStatus.RISK_UNREACHABLE
+    assert plan.failure_rate.high >= bound
+    assert "30 measured values" in plan.remedy
+    assert plan.failure_rate.drawn <= 0.15
+
+
+@pytest.mark.parametrize("name", ["hopper", "examples/robust_planner/insertion/insertion.yaml"])
+def test_a_tape_has_what_casadi_has(name: str) -> None:
+    problem = find_problem(name).problem
+    size, shift = 2 * problem.model.coordinates, 2 * len(problem.model.obstacles)
+    tape = terms(problem.model)
+    work, found = np.empty(tape.registers), np.empty(tape.outputs)
+    for given in 0.03 * np.random.default_rng(0).standard_normal((50, size + shift)):
+        play(tape.instructions, tape.constants, given, work, found)
+        q, v, s = np.split(given, [size // 2, size])
+        model = problem.model
+        true = (model.mass_matrix(q), model.bias_force(q, v), *model.shifted(q, s))
+        rows = np.concatenate([np.asarray(casadi.DM(term)).ravel() for term in true])
+        np.testing.assert_allclose(found, rows, rtol=1e-12, atol=1e-12)
+
+
+def test_what_no_tape_can_hold_is_named() -> None:
+    x = casadi.SX.sym("x")
+    with pytest.raises(PlanningProblemError, match=r"'wave' has operation .* of CasADi"):
+        record(casadi.Function("wave", [x], [casadi.erf(x)]))
+
+
+def test_errors_of_long_steps_that_cancel_are_seen(puck: RobustProblem) -> None:
+    """A hard push, then a slight one backwards that brings some to rest, and some back."""
+    controls = np.concatenate([np.linspace(40.0, -15.0, 20), np.full(21, -8.0)])[:, None]
+    spread = {"friction": Normal(0.4, 0.05), "mass": Normal(1.0, 0.03)}
+    worlds = draw_worlds(puck, spread, 4000, 0, "test")
+    mass = MASS * worlds.mass
+    end, _ = slide(controls[:-1, 0], 0.03, worlds.friction, mass, mass)
+    for share in (0.03, 0.05, 0.1):
+        goal = float(np.quantile(end, share)) + TOLERANCE
+        near = dataclasses.replace(puck, goal=(goal, 0.1, 0.0, 0.0))
+        rate = true_rate(near, FAILURE, controls, worlds)
+        assert abs(rate.failures - exact(near, controls, worlds).sum()) <= rate.undecided + 2
