@@ -78,7 +78,7 @@ def test_the_cart_is_what_its_file_says() -> None:
     assert cart.uncertain["mass"] == Normal(1.0, 0.03)
     friction = cart.uncertain["friction"]
     assert isinstance(friction, Samples)
-    assert len(friction.values) == 60
+    assert len(friction.values) == 400
     assert set(cart.uncertain) <= set(quantities(cart.problem.model))
 
 

@@ -22,6 +22,7 @@ from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.scheme.contact import project, update_contact_forces
 from tamsi_sim.scheme.joint_forces import update_joint_forces
 from tamsi_sim.scheme.line_search import transition_limit
+from tamsi_sim.scheme.shear import recall_shear
 from tamsi_sim.scheme.stepper import evaluate, start_substeps
 
 # Square root of the machine's precision: far below any v_s, far above the forces' round-off.
@@ -69,6 +70,7 @@ def _evaluate_iterate(simulation: Simulation, memory: Memory, differentiate: boo
 
         found = evaluate(simulation)
         contacts = min(found, points.depth.shape[0])
+        recall_shear(simulation, contacts)
         start_substeps(simulation, contacts)
         # h = 0: forces of this very state, without the look ahead of (19).
         update_contact_forces(simulation, contacts, 0.0)

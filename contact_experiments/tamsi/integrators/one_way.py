@@ -23,6 +23,7 @@ from tamsi_sim.arrays.data import ITERATIONS as SOLVER_ITERATIONS
 from tamsi_sim.arrays.simulation import Simulation
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.scheme.contact import normal_force, project
+from tamsi_sim.scheme.shear import recall_shear
 from tamsi_sim.scheme.solver import solve
 from tamsi_sim.scheme.stepper import evaluate, move_targets, set_momentum, start_substeps
 
@@ -159,6 +160,7 @@ def _advance(simulation: Simulation, excitation: Excitation, memory: Memory, ste
         contacts = evaluate(simulation)
         if contacts > points.depth.shape[0]:
             return TOO_MANY_CONTACTS
+        recall_shear(simulation, contacts)
         start_substeps(simulation, contacts)
         ratio = h * _highest_frequency(simulation, memory, contacts, h)
         clock[data.NORMAL_RATIO] = max(ratio, clock[data.NORMAL_RATIO])
