@@ -185,7 +185,9 @@ def _summary_line(outcome: PlanOutcome) -> str:
         f"{outcome.status}: cost {start:.6g} -> {outcome.best_cost:.6g} in {outcome.iterations} "
         f"iterations, {outcome.seconds:.2f} s"
     )
-    if outcome.segments:
+    if not len(outcome.inputs):
+        text = f"{outcome.status}: no motion, {outcome.seconds:.2f} s"
+    elif outcome.segments:
         parts = ", ".join(f"{part.kind} {part.stop - part.start}" for part in outcome.segments)
         text = f"{outcome.status}: {len(outcome.inputs)} steps ({parts}), {outcome.seconds:.2f} s"
     return f"{text}; {outcome.remedy}" if outcome.remedy else text
