@@ -241,6 +241,7 @@ def test_bad_values_are_named(sled: Example, changes: dict[str, object], message
 
 
 @pytest.mark.verify
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("risk", [0.05, 0.01])
 @pytest.mark.parametrize("name", ["block", "sled", "table_approach"])
 def test_promises_hold_in_tamsi_sim(name: str, risk: float) -> None:
