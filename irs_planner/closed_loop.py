@@ -18,6 +18,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from contact_core.base.planning import PlanStatus
 from contact_core.base.seeds import generator
 from irs_planner.feasibility import Impossibility, find_impossibility
 from irs_planner.problem import IrsProblem
@@ -243,8 +244,9 @@ class ClosedLoop:
         """Decide where to touch next, and how to get there."""
         seed = int(self._seeds.integers(2**31))
         problem = replace(self.problem, initial_state=state)
-        self.impossible = find_impossibility(problem)
-        _, motions = yield from search_globally(problem, replace(self._searching, seed=seed))
+        status, motions = yield from search_globally(problem, replace(self._searching, seed=seed))
+        pointless = status in (PlanStatus.INITIAL_PENETRATION, PlanStatus.GOAL_UNREACHABLE)
+        self.impossible = find_impossibility(problem) if pointless else None
         first = yield from self._first_push(motions)
         self.searches, self.disturbed = self.searches + 1, 0
         self._target = state

@@ -135,7 +135,7 @@ def _out_of_reach(problem: IrsProblem, dynamics: QuasiDynamics) -> str:
     if not isinstance(dynamics, SpatialQuasiDynamics):
         return ""
     size = len(dynamics.load) // len(dynamics.object_names)
-    arms = dynamics.reaches()
+    arms = dynamics.reaches
     widths = 2.0 * dynamics.object_radii
     for number, name in enumerate(dynamics.object_names):
         columns = slice(number * size, number * size + 3)

@@ -74,12 +74,10 @@ class TriedPlan:
     Attributes:
         motions: What was done: kinds of segments, states as they truly were, and commands.
         reason: What went wrong, empty if it arrived.
-        looked: Whether looks were needed.
     """
 
     motions: list[tuple[str, Motion]]
     reason: str
-    looked: bool = False
 
 
 def find_judge(problem: IrsProblem, settings: SearchSettings) -> Judge | str:
@@ -176,11 +174,11 @@ class _Attempt:
             for command in motion.inputs:
                 last = command
                 if not self._send(kind, command):
-                    return self._trial(looked=False)
+                    return self._trial()
         for _ in range(RESTING_LOOKS):
             if not self._send(CONTACT, last):
-                return self._trial(looked=False)
-        return self._trial(looked=False)
+                return self._trial()
+        return self._trial()
 
     def look(self, problem: IrsProblem, motions: list[tuple[str, Motion]]) -> TriedPlan:
         """Decide at every step by what is seen, beginning with a plan.
@@ -190,7 +188,7 @@ class _Attempt:
             motions: The plan, empty for none.
         """
         self._lead(problem, AIM, RESTING_LOOKS, motions)
-        return self._trial(looked=True)
+        return self._trial()
 
     def pass_by(self, problem: IrsProblem, motions: list[tuple[str, Motion]]) -> TriedPlan:
         """Decide likewise, and bring things to where every push of a plan ends on the way."""
@@ -203,7 +201,7 @@ class _Attempt:
             if not self._lead(near, NEARLY, 0, [], FEW) and not self._lost:
                 self._reason = ""
             if self._reason:
-                return self._trial(looked=True)
+                return self._trial()
         return self.look(problem, [])
 
     def _lead(
@@ -313,7 +311,7 @@ class _Attempt:
         name = self._model.dynamics.state_names[worst]
         return f"{name} ends {error[worst]:.3g} from its goal"
 
-    def _trial(self, looked: bool) -> TriedPlan:
+    def _trial(self) -> TriedPlan:
         if not self._reason and not self._model.reached(self._world.state):
             self._reason = self._miss()
         states, inputs = np.array(self._states), np.array(self._inputs)
@@ -323,7 +321,7 @@ class _Attempt:
                 motion = Motion(states[begin : k + 1], inputs[begin:k])
                 motions.append((self._kinds[begin], motion))
                 begin = k
-        return TriedPlan(motions, self._reason, looked)
+        return TriedPlan(motions, self._reason)
 
 
 FORCE_MARGIN = 1.5

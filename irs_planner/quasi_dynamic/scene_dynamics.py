@@ -235,8 +235,9 @@ class SpatialQuasiDynamics(QuasiDynamics):
         result[angles] -= turn * np.round((state - other)[angles] / turn)
         return result
 
+    @cached_property
     def reaches(self) -> list[tuple[np.ndarray, float]]:
-        """Return balls (center (3), radius) [m] that hold all that a link of contact can touch."""
+        """Balls (center (3), radius) [m] that hold all that a link of contact can touch."""
         model = self.scene.model
         balls: dict[tuple[float, ...], tuple[np.ndarray, float]] = {}
         for part in body_shapes(self.scene):

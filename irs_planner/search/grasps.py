@@ -62,8 +62,8 @@ def draw_grasps(
         (K, n) states with the robot near the objects, of the draws that succeeded.
     """
     chosen, place = _draw_contacts(model, state, moved, generator, count)
-    highest = _highest(model, state)
     if model.settings.height < 1.0:
+        highest = _highest(model, state)
         place[..., -1] = np.minimum(place[..., -1], highest[model.pair_object[chosen]])
     for k in range(int(SQUEEZING * count) if model.settings.hold else 0):
         if (opposite := _draw_opposite(model, state, moved, generator)) is None:

@@ -81,7 +81,7 @@ def test_the_arm_reaches_what_is_within_its_balls(tmp_path) -> None:
     """No posture touches anything beyond; some come near."""
     problem = build_problem(scene_problem(str(write_scene(tmp_path, "can")), {"thing/x": 0.6}))
     dynamics = problem.dynamics
-    ((center, radius),) = dynamics.reaches()
+    ((center, radius),) = dynamics.reaches
     low, high = dynamics.position_limits
     states = np.repeat(problem.initial_state[np.newaxis], 4000, axis=0)
     states[:, 6:13] = np.random.default_rng(0).uniform(low, high, size=(4000, 7))
