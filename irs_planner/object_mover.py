@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +14,6 @@ from irs_planner.object_tracker import ObjectTracker, TrackerConfig
 from irs_planner.problem import IrsProblem
 from irs_planner.quasi_dynamic import SpatialQuasiDynamics
 from irs_planner.result import relative_error
-from irs_planner.scenes.spatial_scene import POSE_AXES
 
 AIM = 0.8
 """Share of the tolerances that is aimed at, for what is seen is not what is."""
@@ -102,11 +100,6 @@ class ObjectMover:
         self.trackers: dict[str, ObjectTracker] = {}
         self.state = np.full(len(problem.goal), np.nan)
         self._kept = [i for i in problem.bounds.bounded_states if i in dynamics.object_states]
-        self._turns = [
-            i
-            for i in dynamics.object_states
-            if dynamics.state_names[i].rpartition("/")[2] in POSE_AXES[3:]
-        ]
         self._command: np.ndarray | None = None
         self._rested = 0
 
@@ -203,9 +196,7 @@ class ObjectMover:
         poses = {name: tracker.pose for name, tracker in self.trackers.items()}
         state = self._dynamics.state_of(poses, joints)
         last = np.where(np.isnan(self.state), self.problem.goal, self.state)
-        for i in self._turns:
-            state[i] = last[i] + math.remainder(state[i] - last[i], 2.0 * math.pi)
-        return state
+        return self._dynamics.nearest_turns(state, last)
 
     def _upright(self, state: np.ndarray) -> np.ndarray:
         """Return the state with what is kept as it should be: noise lifts and tilts nothing."""

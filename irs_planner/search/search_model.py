@@ -118,6 +118,9 @@ class SearchModel:
         away = ~touching if settings.lean else ~touching | (self.pair_object < 0)
         self.strike_pairs = np.flatnonzero(self.robot_pairs & away)
         self.solid_pairs = np.flatnonzero(~self.robot_pairs)
+        self._apart = np.concatenate((self.strike_pairs, self.solid_pairs))
+        shares = np.repeat([ROOM, -OVERLAP], [len(self.strike_pairs), len(self.solid_pairs)])
+        self._room = shares * settings.clearance
         self.grasp_pairs = np.flatnonzero(touching & (self.pair_object >= 0))
         if not self.grasp_pairs.size:
             raise ConfigError("global planning needs a link that can touch an object")
@@ -181,13 +184,11 @@ class SearchModel:
                 nearer to something than a link should be.
         """
         beyond = self.excess(states) > self.excess(start)
-        pairs = np.concatenate((self.strike_pairs, self.solid_pairs))
-        room = np.repeat([ROOM, -OVERLAP], [len(self.strike_pairs), len(self.solid_pairs)])
-        gap = self.dynamics.find_contacts(states).gap[:, pairs]
-        near = gap < room * self.settings.clearance
+        gap = self.dynamics.find_contacts(states).gap[:, self._apart]
+        near = gap < self._room
         if near.any():
             begin = np.broadcast_to(start, states.shape)
-            near &= gap < self.dynamics.find_contacts(begin).gap[:, pairs]
+            near &= gap < self.dynamics.find_contacts(begin).gap[:, self._apart]
         return np.asarray(beyond | near.any(axis=1))
 
     def passes_through(self, states: np.ndarray) -> bool:
