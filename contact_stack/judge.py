@@ -13,6 +13,7 @@ import pinocchio as pin
 from contact_core.base.errors import ContactStackError
 from contact_core.robot.gripper import GripperCommand
 from contact_core.robot.scene import Scene
+from contact_core.robot.scene_config import WORLD
 from irs_planner.problem import IrsProblem
 from irs_planner.quasi_dynamic import SpatialQuasiDynamics
 from tamsi_sim.arrays.status import StepStatus
@@ -100,16 +101,17 @@ class SimulatedWorld:
 
 def _scene_at(dynamics: SpatialQuasiDynamics, state: np.ndarray) -> Scene:
     """Return the scene with objects and joints where a state has them."""
-    scene, poses = dynamics.scene.scene, dynamics.object_poses(state)
+    scene = dynamics.scene.scene
+    # What is fixed stays where the scene has it, on whatever link of the robot that may be.
+    poses = {name: scene.object_placement(name) for name in scene.objects}
+    poses |= dynamics.object_poses(state)
     objects = {
         name: replace(
             item,
-            frame="world",
+            frame=WORLD,
             xyz=tuple(poses[name].translation.tolist()),
             rpy=tuple(pin.rpy.matrixToRpy(poses[name].rotation).tolist()),
         )
-        if name in poses
-        else item
         for name, item in scene.objects.items()
     }
     joints = dict(zip(dynamics.joint_names, state[list(dynamics.commanded_states)], strict=True))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from contact_core.base.planning import PlanStatus
+from contact_core.robot.scene import ENVIRONMENT
 from irs_planner.dynamics import ContactDynamics
 from irs_planner.feasibility import find_impossibility
 from irs_planner.problem import IrsProblem, PlannerSettings
@@ -152,9 +153,6 @@ SATURATED = 0.9
 TOUCH = 1e-6
 """Smallest force that counts as contact [N]."""
 
-FIXED = "fixed"
-"""Name of whatever never moves: ground, walls, a robot's base."""
-
 
 def goal_reached(problem: IrsProblem, best: Rollout) -> bool:
     """Return whether a trajectory ends within the tolerances, if there are any.
@@ -224,12 +222,27 @@ def remedy_of(result: IrsPlan, problem: IrsProblem) -> str:
             return f"{impossible.reason}: {impossible.remedy}"
     if status is PlanStatus.REACHED_IN_MODEL:
         return f"{result.verdict}: {status.remedy}"
-    missed = _missed(result, problem)
+    missed = missed_state(problem, result.final_error)
     if not missed:
         return status.remedy
     if status is PlanStatus.ITERATIONS_REACHED:
         status = PlanStatus.CONVERGED_SHORT  # more iterations alone are not what helps
     return f"{missed}: {status.remedy}"
+
+
+def missed_state(problem: IrsProblem, error: np.ndarray) -> str:
+    """Name the state that is farthest from its goal, empty if none is beyond its tolerance.
+
+    Args:
+        problem: Its tolerances.
+        error: (n) distance from the goal.
+    """
+    error, tolerance = np.abs(error), problem.tolerance
+    if not (error > tolerance).any():
+        return ""
+    i = int(np.argmax(error / tolerance))
+    name = problem.dynamics.state_names[i]
+    return f"{name} ends {error[i]:.4g} from its goal (tolerance {tolerance[i]:g})"
 
 
 def relative_error(error: np.ndarray, tolerance: np.ndarray) -> float:
@@ -317,7 +330,7 @@ def planned_contacts(
     for i, (first, second) in enumerate(found.pairs):
         for link, other, sign in ((first, second, 1.0), (second, first, -1.0)):
             if link in dynamics.link_names:
-                groups.setdefault((link, other or FIXED), []).append((i, sign))
+                groups.setdefault((link, other or ENVIRONMENT), []).append((i, sign))
     contacts = []
     for (link, other), members in groups.items():
         pairs = [i for i, _ in members]
@@ -361,13 +374,3 @@ def _saturation(problem: IrsProblem, best: Rollout) -> float:
             deflection = np.abs(inputs - best.states[:-1, commanded])
             at_bound |= deflection >= limit * (1.0 - 1e-3)
     return float(at_bound.any(axis=1).mean())
-
-
-def _missed(result: IrsPlan, problem: IrsProblem) -> str:
-    """Name the state that is farthest from its goal, empty if none is beyond its tolerance."""
-    error, tolerance = np.abs(result.final_error), problem.tolerance
-    if not (error > tolerance).any():
-        return ""
-    i = int(np.argmax(error / tolerance))
-    name = problem.dynamics.state_names[i]
-    return f"{name} ends {error[i]:.4g} from its goal (tolerance {tolerance[i]:g})"

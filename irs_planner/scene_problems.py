@@ -30,11 +30,12 @@ LENGTH_STEP, ANGLE_STEP = 0.02, 0.03
 """Of a joint, at most [m, rad]."""
 LEVEL = 0.05
 """Smallest cosine of a pitch."""
-Goal = Mapping[str, float | None]
-SMALL = 0.01
 MAX_GOAL = 1e3
 """Larger goals are typing errors [m or rad]."""
+SMALL = 0.01
 """Weight of an error on the way, and of an input, relative to one at the end."""
+
+Goal = Mapping[str, float | None]
 
 
 def scene_problem(

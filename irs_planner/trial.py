@@ -21,11 +21,13 @@ from contact_core.base.registry import Registry
 from irs_planner.closed_loop import ClosedLoop, Phase
 from irs_planner.problem import IrsProblem
 from irs_planner.quasi_dynamic import SpatialQuasiDynamics
-from irs_planner.result import CONTACT, TRANSIT
+from irs_planner.result import CONTACT, TRANSIT, missed_state
 from irs_planner.search.search_model import SearchModel
 from irs_planner.search.settings import SearchSettings
 from irs_planner.search.transit import Motion
 
+NOBODY = "none"
+"""Name of a judge that is none."""
 AIM, NEARLY = 0.7, 1.5
 """Share of the tolerances that is aimed at by looks, at the goal and on the way."""
 RESTING_LOOKS = 5
@@ -33,6 +35,8 @@ LOOKS, SEARCHES, FEW, ATTEMPTS = 1500, 8, 2, 80
 """Of a trial by looks at most, searches also on the way, and attempts of each search."""
 TIPPED = 2.0
 """What leaves its bounds by so many times tips over."""
+FORCE_MARGIN = 1.5
+"""A force may be as much larger than the largest one that is planned."""
 TRIES, CAUTION = 4, 0.5
 """Trials by looks, and the share of steps, bounds and heights that is left after a tip."""
 
@@ -100,9 +104,6 @@ def find_judge(problem: IrsProblem, settings: SearchSettings) -> Judge | str:
         return f"the judge is not to be had: {error}"
 
 
-NOBODY = "none"
-
-
 def try_out(
     problem: IrsProblem,
     motions: list[tuple[str, Motion]],
@@ -159,12 +160,13 @@ class _Attempt:
         watch: Callable[[float], None],
     ) -> None:
         self._problem, self._settings, self._stop = problem, settings, stop
-        self._watch, self._lost = watch, False
+        self._watch = watch
         self._model = SearchModel(problem, settings)
         self._world = judge(problem)
-        self._states, self._inputs = [self._world.state], [np.empty(0)][:0]
+        self._states = [self._world.state]
+        self._inputs: list[np.ndarray] = []
         self._kinds: list[str] = []
-        self._reason = ""
+        self._end = ""
         self.beyond: tuple[str, ...] = ()
 
     def follow(self, motions: list[tuple[str, Motion]]) -> TriedPlan:
@@ -187,8 +189,7 @@ class _Attempt:
             problem: What the decisions are made for, maybe gentler than what is judged.
             motions: The plan, empty for none.
         """
-        self._lead(problem, AIM, RESTING_LOOKS, motions)
-        return self._trial()
+        return self._trial(self._lead(problem, AIM, RESTING_LOOKS, motions))
 
     def pass_by(self, problem: IrsProblem, motions: list[tuple[str, Motion]]) -> TriedPlan:
         """Decide likewise, and bring things to where every push of a plan ends on the way."""
@@ -198,9 +199,8 @@ class _Attempt:
             reference[:, self._model.placed] = end[self._model.placed]
             near = replace(problem, reference=reference)
             # What the plan does only to come about need not be met.
-            if not self._lead(near, NEARLY, 0, [], FEW) and not self._lost:
-                self._reason = ""
-            if self._reason:
+            self._lead(near, NEARLY, 0, [], FEW)
+            if self._end:
                 return self._trial()
         return self.look(problem, [])
 
@@ -211,22 +211,24 @@ class _Attempt:
         resting: int,
         plan: list[tuple[str, Motion]],
         searches: int = SEARCHES,
-    ) -> bool:
-        """Lead things to a goal by looks; return whether they have stayed there for some of them.
+    ) -> str:
+        """Lead things to a goal by looks; return why they do not arrive, if that is known.
 
         Args:
             problem: With the goal.
             share: Of its tolerances.
-            resting: Looks.
+            resting: Looks for which they have to stay there.
             plan: What to begin with.
             searches: At most.
         """
+        state, tolerance = self._world.state, share * problem.tolerance
+        aim = replace(problem, tolerance=tolerance, initial_state=state)
         loop = ClosedLoop(
-            replace(problem, tolerance=share * problem.tolerance, initial_state=self._world.state),
+            aim,
             replace(self._settings, attempts=ATTEMPTS, shortening=0.25, refinements=0, hold=False),
             plan=plan,
         )
-        command, rested = self._world.state[self._model.joints], 0
+        command, rested = state[self._model.joints], 0
         for _ in range(LOOKS):
             command = loop.decide(self._world.state, command)
             while loop.phase is Phase.SEARCH and self._stop.reason is None:
@@ -236,30 +238,29 @@ class _Attempt:
                 if loop.phase is not Phase.SEARCH:
                     command = loop.decide(self._world.state, command)
             if loop.impossible is not None:
-                self._reason = loop.impossible.reason
-            elif loop.searches > searches:
-                self._reason = f"it does not arrive after {searches} searches: {self._miss()}"
-            if self._reason:
-                return False
+                return loop.impossible.reason
+            if loop.searches > searches:
+                missed = missed_state(aim, self._world.state - aim.goal)
+                return f"it does not arrive after {searches} searches: {missed}"
             rested = rested + 1 if loop.phase is Phase.REST else 0
             if rested > resting:
-                return True
+                break
             if self._beyond(1.0):  # what tips falls back if nothing pushes it any more
                 command = self._world.state[self._model.joints]
             kind = TRANSIT if loop.phase is Phase.TRANSIT else CONTACT
             if not self._send(kind, command):
-                return False
-        return False
+                break
+        return ""
 
     def _send(self, kind: str, command: np.ndarray) -> bool:
-        """Take a step; return False where the trial is over."""
+        """Take a step; return False where the trial ends, and note why."""
         if self._stop.reason is not None:
-            self._reason, self._lost = "the time was up", True
+            self._end = "the time was up"
             return False
         try:
             state = self._world.step(command)
         except ContactStackError as error:
-            self._reason, self._lost = f"it cannot be simulated: {error}", True
+            self._end = f"it cannot be simulated: {error}"
             return False
         self._states.append(state)
         self._inputs.append(command)
@@ -269,17 +270,16 @@ class _Attempt:
             self._watch(float(self._model.distance(state, self._problem.goal)))
         allowed = self._settings.force
         if allowed and self._world.force > FORCE_MARGIN * allowed:
-            self._reason = f"it presses with {self._world.force:.0f} N (limit {allowed:g} N)"
+            self._end = f"it presses with {self._world.force:.0f} N (limit {allowed:g} N)"
         elif self._fallen():
-            self._reason = f"'{self._fallen()}' falls"
+            self._end = f"'{self._fallen()}' falls"
         else:
             self.beyond = self._beyond(TIPPED)
             if self.beyond:
-                self._reason = f"{', '.join(self.beyond)} leaves its bounds: it tips over"
-        self._lost = bool(self._reason)
-        if self._lost:
-            self._reason += f", after {now:.1f} s"
-        return not self._lost
+                self._end = f"{', '.join(self.beyond)} leaves its bounds: it tips over"
+        if self._end:
+            self._end += f", after {now:.1f} s"
+        return not self._end
 
     def _beyond(self, times: float) -> tuple[str, ...]:
         """Return the states beyond so many times their bounds."""
@@ -304,16 +304,10 @@ class _Attempt:
                 return str(name)
         return ""
 
-    def _miss(self) -> str:
-        """Say which state is farthest from its goal."""
-        error = np.abs(self._world.state - self._problem.goal)
-        worst = int(np.nanargmax(error / self._problem.tolerance))
-        name = self._model.dynamics.state_names[worst]
-        return f"{name} ends {error[worst]:.3g} from its goal"
-
-    def _trial(self) -> TriedPlan:
-        if not self._reason and not self._model.reached(self._world.state):
-            self._reason = self._miss()
+    def _trial(self, missed: str = "") -> TriedPlan:
+        reason = self._end or missed
+        if not reason and not self._model.reached(self._world.state):
+            reason = missed_state(self._problem, self._world.state - self._problem.goal)
         states, inputs = np.array(self._states), np.array(self._inputs)
         motions, begin = [], 0
         for k in range(1, len(self._kinds) + 1):
@@ -321,11 +315,7 @@ class _Attempt:
                 motion = Motion(states[begin : k + 1], inputs[begin:k])
                 motions.append((self._kinds[begin], motion))
                 begin = k
-        return TriedPlan(motions, self._reason)
-
-
-FORCE_MARGIN = 1.5
-"""A force may be as much larger than the largest one that is planned."""
+        return TriedPlan(motions, reason)
 
 
 def _gentler(problem: IrsProblem) -> IrsProblem:

@@ -17,23 +17,16 @@ import pinocchio as pin
 from contact_core.base.kernel import inner_kernel, kernel
 from contact_core.multibody.collision.shapes import ShapeKind
 from contact_core.multibody.rigid_body.joints import PRISMATIC, joint_type
-from contact_core.robot.scene import ROBOT
+from contact_core.robot.scene import ENVIRONMENT, ROBOT
 from irs_planner.quasi_dynamic.contact_step import PLANAR_EDGES, ContactFrames, spatial_edges
 from irs_planner.quasi_dynamic.quasi_dynamics import QUASI_STATIC_INERTIA, QuasiDynamics
-from irs_planner.scenes import spatial_arrays
 from irs_planner.scenes.planar_arrays import build_scene_arrays, object_radii, part_names
 from irs_planner.scenes.planar_contacts import find_contacts_batch
 from irs_planner.scenes.planar_scene import PlanarScene
-from irs_planner.scenes.spatial_arrays import (
-    BodyShape,
-    body_shapes,
-    build_spatial_arrays,
-    robot_links,
-)
+from irs_planner.scenes.spatial_arrays import body_shapes, build_spatial_arrays, reach_about
 from irs_planner.scenes.spatial_contacts import find_spatial_contacts, find_tool, place_rotation
 from irs_planner.scenes.spatial_scene import SpatialScene, object_inertias
 
-FIXED = "what is fixed"
 CONE_EDGES = 4
 """Edges of the polyhedral friction cone in 3-D."""
 
@@ -67,7 +60,7 @@ class PlanarQuasiDynamics(QuasiDynamics):
         parts = part_names(scene)
         names = [parts[body] for body in self.arrays.shape_body]
         self.pair_names = tuple((names[a], names[b]) for a, b in self.arrays.pair)
-        self.part_names = tuple((a or FIXED, b or FIXED) for a, b in self.pair_names)
+        self.part_names = tuple((a or ENVIRONMENT, b or ENVIRONMENT) for a, b in self.pair_names)
         inertia = np.array([[o.mass, o.mass, o.inertia] for o in scene.objects]).reshape(-1)
         self._inertia = np.diag(inertia * (QUASI_STATIC_INERTIA if quasi_static else 1.0))
         super().__init__(
@@ -128,22 +121,25 @@ class SpatialQuasiDynamics(QuasiDynamics):
             ModelError: If two shapes cannot be planned with, or the time step is not positive.
         """
         self.scene = scene
-        self.arrays, pairs = build_spatial_arrays(scene)
+        parts = body_shapes(scene)
+        self.arrays, pairs = build_spatial_arrays(scene, parts)
+        self._robot_parts = [part for part in parts if part.instance == ROBOT]
+        self._object_parts = {
+            name: [part for part in parts if part.instance == name] for name in scene.object_names
+        }
         self.pair_names = tuple((a.name, b.name) for a, b in pairs)
         self.part_names = tuple((a.name or a.instance, b.name or b.instance) for a, b in pairs)
         self.state_names, self.contact_links = scene.state_names, scene.contact_links
-        self.link_names = robot_links(scene)
-        self.joint_names = scene.joint_names
-        self.object_names, self.object_radii = (
-            scene.object_names,
-            spatial_arrays.object_radii(scene),
-        )
+        self.link_names = tuple(dict.fromkeys(part.link for part in self._robot_parts))
+        self.joint_names, self.object_names = scene.joint_names, scene.object_names
         first = [scene.joint_columns.index(i) for i in range(len(self.joint_names))]
         limits = [scene.model.lowerPositionLimit, scene.model.upperPositionLimit]
         self.position_limits = np.array(limits)[:, first]
         inertias = object_inertias(scene)
         scale = QUASI_STATIC_INERTIA if quasi_static else 1.0
         self._levers = np.array([inertia.lever for inertia in inertias]).reshape(-1, 3)
+        reaches = map(reach_about, self._levers, self._object_parts.values())
+        self.object_radii = np.array(list(reaches))
         self._mass = scale * np.array([inertia.mass for inertia in inertias])
         # About the origins of the objects' frames.
         about = np.array([i.matrix()[3:, 3:] for i in inertias]).reshape(-1, 3, 3)
@@ -210,13 +206,9 @@ class SpatialQuasiDynamics(QuasiDynamics):
     @cached_property
     def balls(self) -> frozenset[str]:
         """Objects that are a ball about the origin of their frame."""
-        shapes: dict[str, list[BodyShape]] = {name: [] for name in self.object_names}
-        for part in body_shapes(self.scene):
-            if part.instance in shapes:
-                shapes[part.instance].append(part)
         return frozenset(
             name
-            for name, parts in shapes.items()
+            for name, parts in self._object_parts.items()
             if all(
                 part.shape.kind is ShapeKind.SPHERE and not part.placement.translation.any()
                 for part in parts
@@ -240,11 +232,11 @@ class SpatialQuasiDynamics(QuasiDynamics):
         """Balls (center (3), radius) [m] that hold all that a link of contact can touch."""
         model = self.scene.model
         balls: dict[tuple[float, ...], tuple[np.ndarray, float]] = {}
-        for part in body_shapes(self.scene):
+        for part in self._robot_parts:
             joint = part.body - len(self.object_names)
-            if part.instance != ROBOT or not part.touches or joint <= 0:
+            if not part.touches or joint <= 0:
                 continue
-            reach = float(np.linalg.norm(part.placement.translation)) + part.shape.bounding_radius
+            reach = reach_about(np.zeros(3), [part])
             center, radius = _ball_around(model, joint, reach)
             known = balls.get(tuple(center), (center, 0.0))
             balls[tuple(center)] = (center, max(radius, known[1]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from contact_core.multibody.rigid_body.joints import PRISMATIC, joint_type
 from contact_core.robot.description import collision_shapes, read_urdf
 from contact_core.robot.scene import ROBOT
 from contact_core.robot.surface import combine
-from irs_planner.scenes.spatial_scene import SpatialScene, object_inertias
+from irs_planner.scenes.spatial_scene import SpatialScene
 
 WORLD = 0
 MAX_SPACING = 0.03
@@ -106,7 +106,7 @@ class BodyShape:
 
 
 def build_spatial_arrays(
-    scene: SpatialScene,
+    scene: SpatialScene, parts: Sequence[BodyShape]
 ) -> tuple[SpatialArrays, list[tuple[BodyShape, BodyShape]]]:
     """Number the bodies of a scene and list what can touch.
 
@@ -117,6 +117,7 @@ def build_spatial_arrays(
 
     Args:
         scene: The scene.
+        parts: Its shapes.
 
     Returns:
         Its arrays, and the two parts of every pair.
@@ -124,7 +125,6 @@ def build_spatial_arrays(
     Raises:
         ModelError: If a description is invalid.
     """
-    parts = body_shapes(scene)
     source = scene.scene
     probes: list[tuple[int, np.ndarray, float]] = []
     probe_pairs: list[tuple[int, int]] = []
@@ -201,7 +201,7 @@ def body_shapes(scene: SpatialScene) -> list[BodyShape]:
     return parts
 
 
-def _sizes(parts: list[BodyShape]) -> np.ndarray:
+def _sizes(parts: Sequence[BodyShape]) -> np.ndarray:
     """Return sizes (S, 3) as kernels read them."""
     numbers = itertools.count()
     sizes = [p.shape.size if p.shape.mesh is None else (next(numbers), 0.0, 0.0) for p in parts]
@@ -254,18 +254,12 @@ def _corners(shape: Shape) -> np.ndarray:
     return np.array(list(itertools.product((-1.0, 1.0), repeat=3))) * shape.size
 
 
-def robot_links(scene: SpatialScene) -> tuple[str, ...]:
-    """Return the links of the robot that touch something or keep away from it."""
-    return tuple(dict.fromkeys(part.link for part in body_shapes(scene) if part.instance == ROBOT))
-
-
-def object_radii(scene: SpatialScene) -> np.ndarray:
-    """Return how far every free object reaches from its centre of mass, (O) [m]."""
-    radii = dict.fromkeys(scene.object_names, 0.0)
-    levers = dict(zip(scene.object_names, (i.lever for i in object_inertias(scene)), strict=True))
-    for part in body_shapes(scene):
-        if part.instance in radii:
-            offset = part.placement.translation - levers[part.instance]
-            reach = np.linalg.norm(offset) + part.shape.bounding_radius
-            radii[part.instance] = max(radii[part.instance], float(reach))
-    return np.array(list(radii.values()))
+def reach_about(point: np.ndarray, parts: Iterable[BodyShape]) -> float:
+    """Return how far parts of one body reach from a point (3) in its frame [m]."""
+    return max(
+        (
+            float(np.linalg.norm(part.placement.translation - point)) + part.shape.bounding_radius
+            for part in parts
+        ),
+        default=0.0,
+    )
