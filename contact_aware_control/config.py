@@ -109,13 +109,6 @@ class ForceConfig:
         low=0.0,
         high=10.0,
     )
-    approach_speed: float = parameter(
-        0.02,
-        "speed towards the place of a lost contact",
-        unit="m/s",
-        above=0.0,
-        high=1.0,
-    )
 
     def __post_init__(self) -> None:
         """Check the hysteresis.
@@ -365,13 +358,6 @@ class SafetyConfig:
         unit="N",
         above=0.0,
         high=1000.0,
-    )
-    start_command_distance: float = parameter(
-        0.1,
-        "largest distance between the driver's command and the measured position at start",
-        unit="rad",
-        above=0.0,
-        high=1.0,
     )
     round_trip: float = parameter(
         0.25,

@@ -34,6 +34,9 @@ from contact_core.robot.robot import Robot
 NOTHING = LoopInputs(0)
 """What the tick before the first one was given."""
 
+START_DISTANCE = 0.1
+"""Largest distance between the driver's command and the measured position at the start [rad]."""
+
 STANDS = 1e-4
 """A reported command that changes by no more from one state to the next stands still [rad]."""
 
@@ -225,8 +228,8 @@ class Receiver:
         known = np.where(reports, reported, arm.position)
         if sent is not None and _is_near(held, sent, COMMAND_TOLERANCE):
             known = sent
-        allowed = self._config.safety.start_command_distance
-        start = np.clip(known, arm.position - allowed, arm.position + allowed)
+        low, high = arm.position - START_DISTANCE, arm.position + START_DISTANCE
+        start = np.clip(known, low, high)
         after.gate, after.follow = self._gate.start(start), self.watch.start(start, reported, sent)
         after.ramp_ticks, after.nominal = 0, None
 

@@ -10,6 +10,9 @@ import pinocchio as pin
 from contact_core.base.config import parameter
 from contact_core.base.low_pass import followed_share
 
+KICKED_TURN = 0.15
+"""A turn by this angle in two pictures in a row is no noise [rad]."""
+
 
 @dataclass(frozen=True)
 class TrackerConfig:
@@ -24,13 +27,6 @@ class TrackerConfig:
         unit="m",
         above=0.0,
         high=10.0,
-    )
-    kicked_turn: float = parameter(
-        0.15,
-        "a turn by this angle in two pictures in a row is no noise",
-        unit="rad",
-        above=0.0,
-        high=4.0,
     )
 
 
@@ -66,7 +62,7 @@ class ObjectTracker:
         config = self._config
         turn = pin.log3(self.pose.rotation.T @ pose.rotation)
         shift = pose.translation - self.pose.translation
-        far = np.linalg.norm(shift) > config.kicked or np.linalg.norm(turn) > config.kicked_turn
+        far = np.linalg.norm(shift) > config.kicked or np.linalg.norm(turn) > KICKED_TURN
         self._doubts = self._doubts + 1 if far else 0
         share = followed_share(1e-9 * (stamp - self.stamp), config.time_constant)
         if self._doubts > 1:

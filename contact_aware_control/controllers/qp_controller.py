@@ -63,6 +63,9 @@ from contact_core.quadratic_program import (
 )
 from contact_core.robot.robot import Robot
 
+APPROACH_SPEED = 0.02
+"""Speed towards the place of a lost contact [m/s]."""
+
 MIN_RELEASE_RATE = 200.0
 """Rate at which a force above its limit is reduced at least [N/s]."""
 
@@ -113,7 +116,7 @@ class CondensedQpController(Controller):
         self._period = config.period
         self._release_share = followed_share(config.period, RELEASE_TIME)
         self._least_release = MIN_RELEASE_RATE * config.period
-        self._approach = config.force.approach_speed * config.period
+        self._approach = APPROACH_SPEED * config.period
         self._solver = make_solver(config.solver)
         self._tasks = TrackingTasks(robot, config)
         self._free = QuasistaticModel.at(self._stiffness, np.zeros((0, robot.n)))

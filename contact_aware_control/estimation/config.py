@@ -70,9 +70,6 @@ class ParticleConfig:
 class EstimateConfig:
     """When the place of a contact is trusted."""
 
-    identifiable_joints: int = parameter(
-        5, "contacts on links moved by fewer joints are not identifiable", low=1, high=100
-    )
     identifiable_spread: float = parameter(
         0.05,
         "standard deviation of the point above which it is not identifiable",

@@ -28,6 +28,10 @@ TRUSTED_OVER_LEAST, MAX_OVER_LEAST = 10.0, 30.0
 """A force over the least one that causes its torques: up to where its contact may count as located
 (on the outer links it reaches 7), and up to where it is believed (on link 4 it reaches 23)."""
 
+MIN_IDENTIFIABLE_JOINTS = 5
+"""Contacts on links moved by fewer joints are not identifiable: a force has three components, its
+point on a surface two coordinates."""
+
 MAX_IDENTIFIABLE_RESIDUAL, MIN_IDENTIFIABLE_WEIGHT = 3.0, 0.6
 """Residual above which a contact is not identifiable, and weight of its main mode below which it
 is not."""
@@ -229,7 +233,7 @@ class ContactEstimator(Estimator):
     def _identifiable(self, estimate: FilterEstimate, weight: float) -> bool:
         limits = self._config.estimate
         return bool(
-            self._surface.joints[estimate.shape] >= limits.identifiable_joints
+            self._surface.joints[estimate.shape] >= MIN_IDENTIFIABLE_JOINTS
             and estimate.residual < MAX_IDENTIFIABLE_RESIDUAL
             and estimate.unexplained_mean < MISSING_RESIDUAL
             and weight > MIN_IDENTIFIABLE_WEIGHT
@@ -280,7 +284,7 @@ class ContactEstimator(Estimator):
             return EstimatorStatus.CONTACT
         limits = self._config.estimate
         if all(
-            contact.joints_moving >= limits.identifiable_joints
+            contact.joints_moving >= MIN_IDENTIFIABLE_JOINTS
             and _deviation(contact.point_covariance) >= limits.identifiable_spread
             for contact in doubtful
         ):

@@ -34,6 +34,7 @@ from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
 from contact_experiments.push.arm_pusher import ArmPusher
 from contact_stack.demo.push_anything.pusher import (
+    KICK_TURN,
     UPDATE_PERIOD,
     PushConditions,
     Pusher,
@@ -186,7 +187,7 @@ class PushRun:
             here = near <= np.hypot(*place) <= far and abs(math.atan2(*place[::-1])) <= azimuth
             room = np.linalg.norm(place - self._tool()) > self.task.thing.radius + 2 * PUSHER_RADIUS
             if here and room:
-                turn = math.copysign(self.conditions.kick_turn, draw.uniform(-1.0, 1.0))
+                turn = math.copysign(KICK_TURN, draw.uniform(-1.0, 1.0))
                 pose = pin.XYZQUATToSE3(self.plant.engine.q[q : q + 7].copy())
                 pose.rotation = pin.rpy.rpyToMatrix(0.0, 0.0, turn) @ pose.rotation
                 pose.translation[:2] = place

@@ -32,6 +32,12 @@ MAX_MOVEMENT = 0.01
 MIN_DISTANCE = 0.05
 """Distance from a position limit [rad]."""
 
+PUSHED_JOINTS = 3
+"""A push at the tool reaches so many."""
+
+STIFFNESS_ERROR = 0.25
+"""Largest relative error of a stiffness that is measured by hand."""
+
 EXCHANGED = 0.3
 """Share of an error that is left once the joints that were exchanged are told apart."""
 
@@ -62,10 +68,6 @@ class PreflightLimits:
     )
     push_torque: float = parameter(
         2.0, "torque at a joint that counts as a push", unit="Nm", above=0.0, high=20.0
-    )
-    pushed_joints: int = parameter(3, "number of joints that the push must reach", low=1, high=7)
-    stiffness_error: float = parameter(
-        0.25, "largest relative error of the measured stiffness", above=0.0, high=1.0
     )
 
 
@@ -356,7 +358,7 @@ class PushTest:
     @property
     def complete(self) -> bool:
         """Whether enough joints were pushed."""
-        return len(self.reached) >= self._limits.pushed_joints
+        return len(self.reached) >= PUSHED_JOINTS
 
     def stiffness(self) -> NDArray[np.float64]:
         """Return the measured stiffness of the joints that were reached [Nm/rad].
@@ -373,7 +375,7 @@ class PushTest:
             Of the sign of the torque, and of the stiffness.
         """
         if not self.complete:
-            found = f"{len(self.reached)} of {self._limits.pushed_joints} joints were pushed"
+            found = f"{len(self.reached)} of {PUSHED_JOINTS} joints were pushed"
             remedy = "push the wrist harder, sideways and down, and hold each push for a second"
             return (Check.fail("torque sign", found, remedy),)
         if not self.released:
@@ -391,7 +393,7 @@ class PushTest:
             f"{name} {value:.0f} (set: {target:.0f})"
             for name, value, target in zip(names, measured, wanted, strict=True)
         )
-        wrong = np.abs(measured - wanted) > self._limits.stiffness_error * wanted
+        wrong = np.abs(measured - wanted) > STIFFNESS_ERROR * wanted
         if wrong.any():
             remedy = "make joints.stiffness in the robot's file what is set on the robot's panel"
             return sign, Check.fail("stiffness", f"{found} Nm/rad", remedy)

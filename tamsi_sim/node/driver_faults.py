@@ -14,6 +14,9 @@ from std_srvs.srv import SetBool, Trigger
 from contact_core.base.config import parameter
 from contact_ros.stamps import NANOSECONDS
 
+RESTART_TIME = 2.0
+"""The driver takes so long to start again [s]."""
+
 
 @dataclass(frozen=True)
 class DriverFaultsConfig:
@@ -29,9 +32,6 @@ class DriverFaultsConfig:
         above=0.0,
         high=1.0,
         live=True,
-    )
-    restart_time: float = parameter(
-        2.0, "how long the driver takes to start again", unit="s", low=0.0, high=60.0, live=True
     )
     state_every: int = parameter(
         1, "publish only every n-th state: 2 is the driver's default of 100 Hz", low=1, high=20
@@ -104,7 +104,7 @@ class DriverFaults:
             now: The time [ns].
         """
         self.tripped = ""
-        self._silent_until = now + round(self.config.restart_time * NANOSECONDS)
+        self._silent_until = now + round(RESTART_TIME * NANOSECONDS)
 
     def accepts(self, command: NDArray[np.float64]) -> bool:
         """Tell whether a command reaches the arm; one beyond a limit ends the driver.

@@ -15,7 +15,7 @@ from contact_aware_control.controllers import (
     make_controller,
     qp_controller,
 )
-from contact_aware_control.controllers.qp_controller import BLIND_WEIGHT
+from contact_aware_control.controllers.qp_controller import APPROACH_SPEED, BLIND_WEIGHT
 from contact_aware_control.controllers.quasistatic import QuasistaticModel
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
 from contact_aware_control.safety.status import Status
@@ -224,8 +224,7 @@ def test_place_of_a_lost_contact_is_approached_slowly(robot, contact):
     controller = controller_of(robot, target)
     controller.step(inputs([contact(6.0 * UP, point)]))
     output = controller.step(inputs([], step=0.05))
-    speed = ControllerConfig().force.approach_speed
-    assert row @ (output.command - Q) == pytest.approx(-speed * 0.005, rel=1e-6)
+    assert row @ (output.command - Q) == pytest.approx(-APPROACH_SPEED * 0.005, rel=1e-6)
     assert output.active_constraints == (f"approach {WRIST}",)
 
 

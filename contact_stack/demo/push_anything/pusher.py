@@ -35,7 +35,8 @@ REST = 10
 
 SPREAD = 0.3
 """Mass and friction are off by so much at most."""
-KICK = (0.1, math.radians(45.0))
+KICK, KICK_TURN = 0.1, math.radians(45.0)
+"""How far an object is kicked away [m], and by what angle it is turned then [rad]."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +47,10 @@ class PushConditions:
     mass: float = parameter(1.0, "true mass of the object, relative to the planner's", above=0.0)
     friction: float = parameter(1.0, "true friction, relative to the usual one", above=0.0)
     kick: float = parameter(
-        0.0, "how far the object is kicked away in the middle of the run", unit="m", low=0.0
-    )
-    kick_turn: float = parameter(
-        0.0, "by what angle the object is turned in the middle of the run", unit="rad"
+        0.0,
+        "how far the object is kicked away halfway, and turned by 45 degrees",
+        unit="m",
+        low=0.0,
     )
     engine: str = parameter("tamsi", "simulation engine")
     whole_arm: bool = parameter(
@@ -81,9 +82,8 @@ class PushCase:
         draw = generator(self.seed, f"push {self.shape}")
         task = PushTask.draw(self.shape, draw)
         mass, friction = draw.uniform(1.0 - SPREAD, 1.0 + SPREAD, size=2)
-        kick, turn = KICK if self.kicked else (0.0, 0.0)
         conditions = PushConditions(
-            mass=float(mass), friction=float(friction), kick=kick, kick_turn=turn,
+            mass=float(mass), friction=float(friction), kick=KICK if self.kicked else 0.0,
             engine=self.engine, whole_arm=self.whole_arm,
         )  # fmt: skip
         return task, conditions

@@ -342,7 +342,6 @@ FEW = {"particles.count": 100}
 OTHER_VALUES = {
     "links": ("lbr_link_5",),
     "contacts.most": 1,
-    "estimate.identifiable_joints": 7,
     "estimate.identifiable_spread": 1e-6,
     "detection.contact_on": 30.0,
     "detection.contact_off": 2.9,
