@@ -58,4 +58,5 @@ def precompile_estimator() -> None:
         torques.append(torques[-1] + jacobian.T @ np.full(3, 100.0))
     # As long as a second contact takes to be believed.
     for tick in range(180):
-        estimator.update(tick * PERIOD_NS, q, torques[tick // 60])
+        torque = torques[tick // 60]
+        estimator.update(ArmState.recorded(tick * PERIOD_NS, q, external_torque=torque))

@@ -12,6 +12,7 @@ import numpy as np
 from contact_aware_control.contact import ContactEstimate, ContactReport
 from contact_aware_control.estimation.tare import TareStatus
 from contact_core.multibody.collision.shapes import PlacedShape
+from contact_core.robot.arm_state import ArmState
 
 
 class EstimatorStatus(Enum):
@@ -109,13 +110,11 @@ class Estimator(ABC):
         """
 
     @abstractmethod
-    def update(self, stamp_ns: int, q: np.ndarray, external_torque: np.ndarray) -> EstimatorOutput:
+    def update(self, state: ArmState) -> EstimatorOutput:
         """Process one sample.
 
         Args:
-            stamp_ns: Its time [ns].
-            q: (n) joint positions [rad].
-            external_torque: (n) tau_ext = J^T f as measured [Nm].
+            state: Its stamp, positions and external torque; nothing else is looked at.
 
         Returns:
             The contacts at that time.

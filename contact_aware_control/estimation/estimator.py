@@ -22,6 +22,7 @@ from contact_aware_control.estimation.tracker import MISSING_RESIDUAL, ContactTr
 from contact_aware_control.lever_arms import LeverArms
 from contact_core.base.errors import ConfigError
 from contact_core.multibody.collision.shapes import PlacedShape
+from contact_core.robot.arm_state import ArmState
 from contact_core.robot.robot import Robot
 
 TRUSTED_OVER_LEAST, MAX_OVER_LEAST = 10.0, 30.0
@@ -107,9 +108,10 @@ class ContactEstimator(Estimator):
         """Tell where the gripper's fingers are, see :meth:`Estimator.set_gripper`."""
         self._tool.set_gripper(position)
 
-    def update(self, stamp_ns: int, q: np.ndarray, external_torque: np.ndarray) -> EstimatorOutput:
+    def update(self, state: ArmState) -> EstimatorOutput:
         """Process one sample, see :meth:`Estimator.update`."""
-        free = self._balance.update(stamp_ns, q, external_torque)
+        stamp_ns, q = state.stamp, state.position
+        free = self._balance.update(state)
         if free is None:
             return self._decide(stamp_ns, None)
         self._take_held(stamp_ns)

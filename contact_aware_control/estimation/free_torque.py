@@ -15,6 +15,7 @@ from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.tool_surface import check_held
 from contact_aware_control.estimation.torque_balance import TorqueBalance
 from contact_core.multibody.collision.shapes import PlacedShape
+from contact_core.robot.arm_state import ArmState
 from contact_core.robot.robot import Robot
 
 
@@ -84,18 +85,18 @@ class FreeTorqueEstimator(Estimator):
         return self._balance.held
 
     @final
-    def update(self, stamp_ns: int, q: np.ndarray, external_torque: np.ndarray) -> EstimatorOutput:
+    def update(self, state: ArmState) -> EstimatorOutput:
         """Process one sample, see :meth:`Estimator.update`; nothing is found before the tare."""
-        balance = self._balance
-        free = balance.update(stamp_ns, q, external_torque)
+        balance, stamp = self._balance, state.stamp
+        free = balance.update(state)
         if free is None:
-            return self._output(stamp_ns, EstimatorStatus.REJECTED, (), np.zeros(self.robot.n))
+            return self._output(stamp, EstimatorStatus.REJECTED, (), np.zeros(self.robot.n))
         located = self.locate(free.torque) if balance.measured else ()
         smallest = self.config.detection.contact_on
         contacts = tuple(c for c in located if np.linalg.norm(c.force_world) >= smallest)
         balance.learn(touched=bool(contacts), free=not contacts)
         status = EstimatorStatus.CONTACT if contacts else EstimatorStatus.FREE
-        return self._output(stamp_ns, status, contacts, free.torque)
+        return self._output(stamp, status, contacts, free.torque)
 
     def _output(
         self,

@@ -15,6 +15,7 @@ from contact_aware_control.estimation.tare import Tare, TareStatus
 from contact_aware_control.estimation.torque_errors import TorqueErrors
 from contact_core.base.kernel import kernel
 from contact_core.multibody.collision.shapes import PlacedShape
+from contact_core.robot.arm_state import ArmState
 from contact_core.robot.robot import Robot
 
 MAX_PERIOD = 0.1
@@ -142,21 +143,18 @@ class TorqueBalance:
         """Tell what the robot holds from a time on, see :meth:`Payload.set`."""
         self._payload.set(mass, center_of_mass, start_ns, shapes)
 
-    def update(
-        self, stamp_ns: int, q: np.ndarray, external_torque: np.ndarray
-    ) -> FreeTorque | None:
+    def update(self, state: ArmState) -> FreeTorque | None:
         """Take in a sample.
 
         Args:
-            stamp_ns: Its time [ns].
-            q: (n) joint positions [rad].
-            external_torque: (n) as measured [Nm].
+            state: Its stamp, positions and external torque.
 
         Returns:
             What contacts have to explain; None if the sample is refused: it is not finite, of
             another size or not newer than the one before.
         """
-        q, external_torque = np.asarray(q, dtype=float), np.asarray(external_torque, dtype=float)
+        stamp_ns, q = state.stamp, np.asarray(state.position, dtype=float)
+        external_torque = np.asarray(state.external_torque, dtype=float)
         is_sound = q.shape == external_torque.shape == self._nothing.shape
         is_sound = is_sound and bool(np.isfinite(q + external_torque).all())
         period = self._advance(stamp_ns) if is_sound else None

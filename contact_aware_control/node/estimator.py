@@ -260,7 +260,7 @@ class EstimatorNode(GuardedNode):
         torque = self._source.torque(state)
         if torque is None:
             return
-        output = self._estimator.update(state.stamp, state.position, torque)
+        output = self._estimator.update(replace(state, external_torque=torque))
         self._stamp = state.stamp
         self._updates += 1
         self._last = output

@@ -95,6 +95,35 @@ class ArmState:
     command_mode: CommandMode = CommandMode.POSITION
     driver_stamp: int | None = None
 
+    @classmethod
+    def recorded(
+        cls,
+        stamp: int,
+        position: NDArray[np.float64],
+        *,
+        external_torque: NDArray[np.float64] | None = None,
+        joint_torque: NDArray[np.float64] | None = None,
+        velocity: NDArray[np.float64] | None = None,
+    ) -> ArmState:
+        """Return a sample of which only some quantities are known, that of a file for instance.
+
+        Args:
+            stamp: Time of the sample [ns].
+            position: Joint positions, shape (n,) [rad].
+            external_torque: See the attributes; NaN where there is none.
+            joint_torque: Likewise.
+            velocity: Likewise.
+        """
+        unknown = np.full(np.shape(position), np.nan)
+        return cls(
+            stamp,
+            position,
+            unknown if velocity is None else velocity,
+            unknown,
+            unknown if external_torque is None else external_torque,
+            joint_torque,
+        )
+
     @property
     def taken(self) -> int:
         """When the sample was taken, on the driver's clock [ns]."""

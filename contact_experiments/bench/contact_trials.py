@@ -25,6 +25,7 @@ from contact_aware_control.estimation.surface import (
 )
 from contact_aware_control.estimation.tool_surface import ToolSurface
 from contact_core.multibody.collision.shapes import PlacedShape, Shape, ShapeKind
+from contact_core.robot.arm_state import ArmState
 from contact_core.robot.robot import HELD_OBJECT, Robot
 
 PERIOD_NS = 5_000_000
@@ -177,8 +178,9 @@ class TrialRobot:
         """
         self._stamp += PERIOD_NS
         measured = torque + self._bias + self._noise * self.rng.standard_normal(7)
+        state = ArmState.recorded(self._stamp, self.q, external_torque=measured)
         start = time.perf_counter_ns()
-        output = self.estimator.update(self._stamp, self.q, measured)
+        output = self.estimator.update(state)
         self.update_ns.append(time.perf_counter_ns() - start)
         return output
 

@@ -259,7 +259,7 @@ class FaultRun:
         self._arrived.append(dataclasses.replace(state, stamp=self._now, driver_stamp=state.stamp))
 
     def _estimate(self, state: ArmState) -> None:
-        output = self._estimator.update(state.stamp, state.position, state.external_torque)
+        output = self._estimator.update(state)
         if output.status is not EstimatorStatus.REJECTED:
             self._report = output.report(self._now)
 

@@ -89,15 +89,15 @@ class TrueContacts(Estimator):
     def set_gripper(self, position: float) -> None:
         """Where the fingers are makes no difference, see :meth:`Estimator.set_gripper`."""
 
-    def update(self, stamp_ns: int, q: np.ndarray, external_torque: np.ndarray) -> EstimatorOutput:
+    def update(self, state: ArmState) -> EstimatorOutput:
         """Return the contacts that were seen, see :meth:`Estimator.update`."""
         found = tuple(_as_estimate(number, seen) for number, seen in enumerate(self._contacts))
         status = EstimatorStatus.CONTACT if found else EstimatorStatus.FREE
         return EstimatorOutput(
-            stamp_ns,
+            state.stamp,
             status,
             found,
-            external_torque,
+            state.external_torque,
             np.zeros(self._robot.n),
             calibrated=self._calibrated,
         )
@@ -304,14 +304,13 @@ class ClosedLoopRun:
         return after, estimates, elapsed
 
     def _estimate(self, state: ArmState) -> EstimatorOutput:
-        torque = state.external_torque
         if self._observer is not None:
-            observed = self._observer.update(state)
-            assert observed is not None
-            torque = observed
+            torque = self._observer.update(state)
+            assert torque is not None
+            state = dataclasses.replace(state, external_torque=torque)
         if isinstance(self.estimator, TrueContacts):
             self.estimator.see(c for c in self.plant.truth().contacts if c.body != self._held)
-        return self.estimator.update(state.stamp, state.position, torque)
+        return self.estimator.update(state)
 
     def _data(self, rows: list[tuple[Any, ...]]) -> ExperimentData:
         moment, position, velocity, contacts, estimates, shift, turn, tick_time = zip(

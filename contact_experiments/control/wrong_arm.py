@@ -24,6 +24,7 @@ from contact_aware_control.estimation.surface import (
     surface_of_robot,
     to_world,
 )
+from contact_core.robot.arm_state import ArmState
 from contact_core.robot.description import JointFrictionConfig
 from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
@@ -234,8 +235,9 @@ def run_touched(
             torque = robot.torque_of_force(now.link, point, rise * pose.rotation @ now.force)
         plant.push(torque)
         report = plant.tick(motion.sample(max(0.0, time - REST)))
+        torque = report.external_torque + time * drift
         output = estimator.update(
-            report.time_ns, report.position, report.external_torque + time * drift
+            ArmState.recorded(report.time_ns, report.position, external_torque=torque)
         )
         if touched:
             if output.contacts:

@@ -202,7 +202,7 @@ class PushRun:
             sensed.time_ns, sensed.position, sensed.velocity, sensed.commanded_position,
             sensed.external_torque,
         )  # fmt: skip
-        found = self._estimator.update(state.stamp, state.position, state.external_torque)
+        found = self._estimator.update(state)
         report = found.report(state.stamp)
         goal = self._stream.goal(self._state, state.stamp) if follow else None
         inputs = LoopInputs(state.stamp, state, report, goal)

@@ -107,11 +107,7 @@ class ElbowWall:
             sensed.commanded_position,
             sensed.external_torque + torque,
         )
-        contacts = (
-            ()
-            if self._estimator is None
-            else self._estimator.update(state.stamp, state.position, state.external_torque).contacts
-        )
+        contacts = () if self._estimator is None else self._estimator.update(state).contacts
         inputs = LoopInputs(state.stamp, state, ContactReport(state.stamp, contacts), goal)
         self.loop_state, passed, status = self.loop.tick(self.loop_state, inputs)
         assert passed is not None

@@ -114,7 +114,7 @@ class PhantomBench:
             sensed.commanded_position,
             sensed.external_torque + claimed + load,
         )
-        found = self._estimator.update(state.stamp, state.position, state.external_torque).contacts
+        found = self._estimator.update(state).contacts
         report = ContactReport(state.stamp, found, calibrated=self._calibrated)
         inputs = LoopInputs(state.stamp, state, report, goal)
         self.loop_state, passed, status = self.loop.tick(self.loop_state, inputs)

@@ -70,7 +70,7 @@ class TouchBench:
             sensed.time_ns, sensed.position, sensed.velocity, sensed.commanded_position,
             sensed.external_torque,
         )  # fmt: skip
-        found = self.estimator.update(state.stamp, state.position, state.external_torque)
+        found = self.estimator.update(state)
         phantoms = () if self.phantom is None else (self.phantom,)
         report = ContactReport(
             state.stamp, (*found.contacts, *phantoms), found.torque, calibrated=not phantoms

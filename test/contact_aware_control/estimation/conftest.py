@@ -16,6 +16,7 @@ from contact_aware_control.estimation.surface import (
     surface_of_robot,
     to_world,
 )
+from contact_core.robot.arm_state import ArmState
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
 
@@ -39,7 +40,12 @@ class Plant:
         torque = np.zeros(7) if link is None else self.robot.point_jacobian(link, point).T @ force
         self.stamp_ns += PERIOD_NS
         noise = self.noise * self.rng.standard_normal(7)
-        return self.estimator.update(self.stamp_ns, q, torque + self.bias + extra + noise)
+        return self.show(q, torque + self.bias + extra + noise)
+
+    def show(self, q, torque, later=0):
+        """Show the estimator a sample."""
+        state = ArmState.recorded(self.stamp_ns + later, q, external_torque=torque)
+        return self.estimator.update(state)
 
     def free(self, q, ticks=60):
         """Stay without contact, long enough for a tare by default."""

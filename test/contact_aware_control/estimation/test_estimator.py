@@ -13,6 +13,7 @@ from contact_aware_control.estimation.estimator import ContactEstimator
 from contact_aware_control.estimation.tare import TareStatus
 from contact_core.base.config import flatten, from_mapping, unflatten
 from contact_core.base.errors import ConfigError
+from contact_core.robot.arm_state import ArmState
 
 # Arm stretched over a table, wrist low: the pose of the paper's mug placement.
 TABLE_POSE = np.array([0.0, 0.384, 0.0, -1.709, 0.0, -0.522, 0.0])
@@ -278,10 +279,11 @@ def test_same_seed_same_bits_another_seed_other_bits(make_plant, robot, touch):
     def run(seed):
         estimator = ContactEstimator(robot)
         estimator.reset(seed)
-        outputs = [
-            estimator.update(stamp, TABLE_POSE, torque if stamp > FIRST_TOUCH else np.zeros(7))
-            for stamp in range(5_000_000, 600_000_000, 5_000_000)
-        ]
+        outputs = []
+        for stamp in range(5_000_000, 600_000_000, 5_000_000):
+            now = torque if stamp > FIRST_TOUCH else np.zeros(7)
+            state = ArmState.recorded(stamp, TABLE_POSE, external_torque=now)
+            outputs.append(estimator.update(state))
         outputs = [output for output in outputs if output.stamp_ns > FIRST_TOUCH + 50_000_000]
         return np.concatenate([output.contacts[0].point_world for output in outputs])
 
@@ -303,7 +305,7 @@ def test_bad_input_is_rejected_counted_and_without_effect(make_plant, q, torque)
     twin = make_plant()
     plant.free(TABLE_POSE, 10)
     twin.free(TABLE_POSE, 10)
-    output = plant.estimator.update(plant.stamp_ns + 1, q, torque)
+    output = plant.show(q, torque, later=1)
     assert output.status is EstimatorStatus.REJECTED
     assert output.rejected == 1
     after, expected = plant.free(TABLE_POSE, 60), twin.free(TABLE_POSE, 60)
@@ -314,7 +316,7 @@ def test_bad_input_is_rejected_counted_and_without_effect(make_plant, q, torque)
 def test_an_old_stamp_is_rejected(make_plant):
     plant = make_plant()
     plant.free(TABLE_POSE, 10)
-    output = plant.estimator.update(plant.stamp_ns, TABLE_POSE, np.zeros(7))
+    output = plant.show(TABLE_POSE, np.zeros(7))
     assert output.status is EstimatorStatus.REJECTED
     plant.estimator.reset(0)
     plant.stamp_ns = 0
@@ -325,8 +327,7 @@ def test_a_stamp_from_the_future_costs_one_sample(make_plant):
     """All later states were too old."""
     plant = make_plant()
     plant.free(TABLE_POSE, 10)
-    early = plant.stamp_ns + 10**13
-    plant.estimator.update(early, TABLE_POSE, np.zeros(7))
+    plant.show(TABLE_POSE, np.zeros(7), later=10**13)
     assert plant.free(TABLE_POSE, 10).rejected == 1
 
 
@@ -391,7 +392,8 @@ def scenario(robot):
                 mass = 2.0 * min(1.0, (tick - 460) / 40)
                 true = robot.gravity_torque_of_payload(mass, np.array([0.0, 0.0, 0.05]))
             sample = true + 0.05 + 0.3 * rng.standard_normal(7)
-            output = estimator.update(tick * 5_000_000, q, sample)
+            state = ArmState.recorded(tick * 5_000_000, q, external_torque=sample)
+            output = estimator.update(state)
             numbers.extend([*output.torque, len(output.contacts)])
             for contact in output.contacts:
                 numbers.extend([*contact.point_world, *contact.force_world, contact.residual])

@@ -7,6 +7,7 @@ from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.estimation import EstimatorConfig, FreeTorqueEstimator
 from contact_aware_control.estimation.base import EstimatorStatus
 from contact_aware_control.estimation.tare import TareStatus
+from contact_core.robot.arm_state import ArmState
 
 Q = np.array([0.0, 0.384, 0.0, -1.709, 0.0, -0.522, 0.0])
 BIAS = np.array([0.3, -0.2, 0.1, 0.4, 0.0, 0.1, -0.1])
@@ -36,7 +37,8 @@ def touched(robot):
         torque = robot.torque_of_force(LINK, point, np.asarray(force, dtype=float))
         weight = robot.gravity_torque_of_payload(*HELD)
         at = next(stamps) if stamp is None else stamp
-        return estimator.update(at, Q, torque + weight + BIAS)
+        measured = torque + weight + BIAS
+        return estimator.update(ArmState.recorded(at, Q, external_torque=measured))
 
     assert sample((0.0, 0.0, 100.0)).contacts == ()
     while sample(np.zeros(3)).tare is not TareStatus.DONE:

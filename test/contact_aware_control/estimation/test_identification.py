@@ -14,6 +14,7 @@ from contact_aware_control.estimation.identification import (
     identify,
 )
 from contact_core.base.errors import TrajectoryError
+from contact_core.robot.arm_state import ArmState
 from contact_core.robot.description import JointFrictionConfig
 from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
@@ -109,7 +110,7 @@ def test_a_calibrated_arm_feels_nothing_in_free_space(found, tmp_path):
     motion = excitation(robot, HOME, 0.6, 0.3, 20.0, seed=9)
     samples = record(scene, motion, seed=77)
     outputs = [
-        estimator.update(round(1e9 * (time + PERIOD)), q, torque)
+        estimator.update(ArmState.recorded(round(1e9 * (time + PERIOD)), q, external_torque=torque))
         for time, q, torque in zip(samples.time, samples.position, samples.torque, strict=True)
     ]
     assert outputs[-1].calibrated
