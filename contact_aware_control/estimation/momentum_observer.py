@@ -23,13 +23,14 @@ MAX_GAP = 0.05
 class MomentumObserver:
     """Estimates the torque of the environment from positions, velocities and joint torques."""
 
-    def __init__(self, robot: Robot, config: ObserverConfig) -> None:
+    def __init__(self, robot: Robot, config: ObserverConfig | None = None) -> None:
         """Start without a sample.
 
         Args:
             robot: The arm; its model must include what is mounted on the flange.
-            config: Gain and inertia.
+            config: Gain and inertia; as they come without.
         """
+        config = config or ObserverConfig()
         self._model = robot.model
         self._data = robot.model.createData()
         self._gain = config.gain
@@ -40,9 +41,7 @@ class MomentumObserver:
         """Forget everything; the next sample starts the observer anew."""
         self._stamp: int | None = None
         self._position = np.zeros(self._model.nq)
-        self._residual = np.zeros(self._model.nv)
-        self._momentum = np.zeros(self._model.nv)
-        self._drift = np.zeros(self._model.nv)
+        self._begin()
 
     def update(self, state: ArmState) -> np.ndarray | None:
         """Process one sample.
@@ -63,28 +62,30 @@ class MomentumObserver:
             # Later ones are compared with it: one from the future must not make them all too old.
             self._stamp = state.stamp
             return None
+        velocity = state.velocity
         if period is None or period > MAX_GAP:
-            self._begin(state, torque)
-        else:
-            self._advance(state, torque, period)
+            self._begin()
+        elif not np.isfinite(velocity).all():
+            velocity = (state.position - self._position) / period
+        if np.isfinite(velocity).all():
+            self._advance(self._dynamics(state.position, velocity, torque), period)
         self._stamp, self._position = state.stamp, state.position.copy()
         return self._residual.copy()
 
-    def _begin(self, state: ArmState, torque: np.ndarray) -> None:
-        velocity = np.nan_to_num(state.velocity)
+    def _begin(self) -> None:
+        # Of an arm that moves already nothing is known before its velocity is.
+        self._momentum: np.ndarray | None = None
+        self._drift = np.zeros(self._model.nv)
         self._residual = np.zeros(self._model.nv)
-        self._momentum, self._drift = self._dynamics(state.position, velocity, torque)
 
-    def _advance(self, state: ArmState, torque: np.ndarray, period: float) -> None:
+    def _advance(self, now: tuple[np.ndarray, np.ndarray], period: float | None) -> None:
         """Take one step, exact for torques that are constant over the period."""
-        velocity = state.velocity
-        if not np.isfinite(velocity).all():
-            velocity = (state.position - self._position) / period
-        momentum, drift = self._dynamics(state.position, velocity, torque)
-        # The trapezoidal rule; with r in it the step of r has a closed form.
-        external = (momentum - self._momentum) / period - 0.5 * (drift + self._drift)
-        share = 1.0 - math.exp(-self._gain * period)
-        self._residual += share * (external - self._residual)
+        momentum, drift = now
+        if self._momentum is not None and period is not None:
+            # The trapezoidal rule; with r in it the step of r has a closed form.
+            external = (momentum - self._momentum) / period - 0.5 * (drift + self._drift)
+            share = 1.0 - math.exp(-self._gain * period)
+            self._residual += share * (external - self._residual)
         self._momentum, self._drift = momentum, drift
 
     def _dynamics(

@@ -8,6 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from contact_core import Robot, RobotDescription
+
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "contact_aware_control"
 
 
@@ -17,19 +23,61 @@ def test_examples_are_short_and_numbered() -> None:
     assert all(len(file.read_text().splitlines()) <= 40 for file in files)
 
 
-def test_the_controller_presses_a_wall_with_its_force_limit(tmp_path: Path) -> None:
-    (file,) = FOLDER.glob("01_*.py")
+def run_example(number: int, folder: Path, *words: object) -> str:
+    (file,) = FOLDER.glob(f"{number:02d}_*.py")
     done = subprocess.run(
-        [sys.executable, file],
+        [sys.executable, file, *map(str, words)],
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
-        cwd=tmp_path,
+        cwd=folder,
         env={**os.environ, "MPLBACKEND": "Agg"},
     )
     assert done.returncode == 0, done.stderr
-    said = re.fullmatch(r"TRACKING: (\S+) N at the wall, limit 15 N\n", done.stdout)
-    assert said is not None, done.stdout
+    return done.stdout
+
+
+def test_the_controller_presses_a_wall_with_its_force_limit(tmp_path: Path) -> None:
+    out = run_example(1, tmp_path)
+    said = re.fullmatch(r"TRACKING: (\S+) N at the wall, limit 15 N\n", out)
+    assert said is not None, out
     assert abs(float(said[1]) - 15.0) <= 0.2
     assert (tmp_path / "out" / "wall.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("arm", "link", "point", "force"),
+    [
+        ("iiwa14_wsg50", "lbr_link_6", (0.07, 0.025, 0.005), (-18.0, 8.0, 3.0)),
+        ("fr3", "fr3_link6", (0.132, 0.015, 0.0), (-17.0, 0.0, 10.5)),
+    ],
+)
+def test_a_contact_is_found_in_a_recording_of_pinocchio(
+    tmp_path: Path, arm: str, link: str, point: tuple[float, ...], force: tuple[float, ...]
+) -> None:
+    """The arm moves from the first line on; after a second it is touched."""
+    description = RobotDescription.load(arm)
+    robot, draw = Robot.from_description(description), np.random.default_rng(0)
+    model, data, lines = robot.model, robot.model.createData(), []
+    for time in np.arange(0.0, 2.5, 0.005):
+        q = np.array(description.joints.home) + 0.1 * np.sin(time)
+        v, a = np.full(7, 0.1 * np.cos(time)), np.full(7, -0.1 * np.sin(time))
+        robot.update(q)
+        pose = robot.link_pose(link)
+        pressed = np.clip((time - 1.0) / 0.05, 0.0, 1.0) * (pose.rotation @ force)
+        contact = robot.torque_of_force(link, pose.act(np.array(point)), pressed)
+        torque = pin.rnea(model, data, q, v, a) - contact + 0.05 * draw.standard_normal(7)
+        lines.append([time, *q, *torque])
+    file = tmp_path / "recording.csv"
+    np.savetxt(file, lines, delimiter=",", header="time and 2 n columns")
+    out = run_example(2, tmp_path, file, "--arm", arm)
+    said = re.fullmatch(
+        r"contact 1: (\S+) N on (\S+) at \[(.*)\] m, until 2.50 s; gives way by (\S+) rad a tick\n",
+        out,
+    )
+    assert said is not None, out
+    assert abs(float(said[1]) - 20.0) < 1.0
+    assert said[2] == link
+    assert np.linalg.norm(np.array(said[3].split(), float) - pose.act(np.array(point))) < 0.02
+    assert float(said[4]) > 0.0

@@ -116,3 +116,14 @@ def test_a_stamp_from_the_future_costs_one_sample(robot, observer):
     assert observer.update(simulation.state(np.zeros(7))) is None
     simulation.tick(np.zeros(7))
     assert observer.update(simulation.state(np.zeros(7))) is not None
+
+
+def test_an_arm_that_moves_already_is_not_touched(robot, observer):
+    """Without velocities from the driver the first samples showed its momentum as a torque."""
+    data, q, v = robot.model.createData(), np.full(7, 0.3), np.full(7, 0.2)
+    for k in range(40):
+        now = q + 0.005 * k * v
+        torque = pin.rnea(robot.model, data, now, v, np.zeros(7))
+        estimate = observer.update(ArmState.recorded(k * 5_000_000, now, joint_torque=torque))
+        assert estimate is not None
+        assert np.abs(estimate).max() < 0.1
