@@ -1,8 +1,7 @@
 """Find contacts in a recording of joint torques.
 
-``python 02_contacts_in_a_recording.py FILE.csv``: the first line is a title; every other one
-has the time [s], all joint positions [rad] and all joint torques [Nm] of an arm that nothing
-touches in the first quarter of a second. ``--arm`` names another one than an iiwa 14.
+A line of FILE.csv has time [s], joint positions [rad] and joint torques [Nm], the first one their
+names. Nothing touches the arm in its first quarter of a second.
 """
 
 import argparse
@@ -28,14 +27,14 @@ for time, *row in np.loadtxt(chosen.file, delimiter=",", skiprows=1):
     q, torque = np.split(np.array(row), 2)
     state = ArmState.recorded(round(1e9 * time), q, joint_torque=torque)
     external = observer.update(state)
-    if external is None:  # a torque that is no number, or a time that is not later
+    if external is None:
         continue
     contacts = estimator.update(dataclasses.replace(state, external_torque=external)).contacts
+    # What the arm would do about it:
     known = cac.ControllerInput(time, q, q, -step, step, contacts)
-    memory, answer = controller.give_way(memory, known)  # what the arm would do about it
+    memory, answer = controller.give_way(memory, known)
     for c in contacts:
         place = f"at {c.point_world.round(3)} m" if c.identifiable else "somewhere"
-        felt[c.number] = f"{c.force:.1f} N on {c.link} {place}, until {time:.2f} s"
-        felt[c.number] += f"; gives way by {np.abs(answer.command - q).max():.2g} rad a tick"
-for number, said in felt.items():
-    print(f"contact {number}: {said}")
+        said = f"{c.force:.1f} N on {c.link} {place}, until {time:.2f} s"
+        felt[c.number] = f"{said}; gives way by {np.abs(answer.command - q).max():.2g} rad a tick"
+print("\n".join(f"contact {number}: {said}" for number, said in felt.items()))
