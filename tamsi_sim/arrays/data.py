@@ -88,6 +88,7 @@ class ContactForces(NamedTuple):
 
     Attributes:
         elastic: (nc) k delta at the start of the (sub-)step [N].
+        slack: (nc) penetration at the start of the step that nothing has resisted [m].
         ahead: (nc) share of the (sub-)step for which the penetration is estimated ahead.
         compliance: (nc) of the shear, see :mod:`tamsi_sim.scheme.shear` [m/N].
         initial_shear: (nc, 2) at the start of the step, along the tangents [m].
@@ -101,6 +102,7 @@ class ContactForces(NamedTuple):
     """
 
     elastic: Annotated[np.ndarray, float, "nc"]
+    slack: Annotated[np.ndarray, float, "nc"]
     ahead: Annotated[np.ndarray, float, "nc"]
     compliance: Annotated[np.ndarray, float, "nc"]
     initial_shear: Annotated[np.ndarray, float, "nc", 2]
@@ -113,15 +115,20 @@ class ContactForces(NamedTuple):
     mean_force: Annotated[np.ndarray, float, "nc", 3]
 
 
+PAIRS, POINTS, KNOWN = 0, 1, 2
+"""Entries of ShearMemory.number."""
+
+
 class ShearMemory(NamedTuple):
     """How pairs of shapes that touch were sheared when the last step ended: part of the state.
 
     Attributes:
-        number: (2) pairs, and their points.
+        number: (3) pairs, their points, and whether a step has ended with them, or with none.
         shapes: (np, 2) shapes A and B of the pairs.
         first: (np + 1) first point of each pair.
         energy: (np) of its shear and twist, times two [J].
         speed: (np) at which the pair met, where that matters [m/s].
+        slack: (nc) penetration of the points that nothing has resisted [m].
         point: (nc, 3) the points, from A's origin, world axes [m].
         shear: (nc, 3) of A against B, world [m].
         twist: (nr, 3) turn of A against B that moments have held, world [rad].
@@ -131,11 +138,12 @@ class ShearMemory(NamedTuple):
         q: (nq) positions after that step; where others were set by hand, nothing is sheared.
     """
 
-    number: Annotated[np.ndarray, int, 2]
+    number: Annotated[np.ndarray, int, 3]
     shapes: Annotated[np.ndarray, int, "np", 2]
     first: Annotated[np.ndarray, int, "np + 1"]
     energy: Annotated[np.ndarray, float, "np"]
     speed: Annotated[np.ndarray, float, "np"]
+    slack: Annotated[np.ndarray, float, "nc"]
     point: Annotated[np.ndarray, float, "nc", 3]
     shear: Annotated[np.ndarray, float, "nc", 3]
     twist: Annotated[np.ndarray, float, "nr", 3]

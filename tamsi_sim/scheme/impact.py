@@ -1,10 +1,18 @@
-"""Impacts: what comes back of their speed, at steps that do not resolve them.
+"""Impacts: where a touch begins, and what comes back of its speed, at steps of any length.
+
+A step looks for contacts where it starts. So two that meet are inside each other when a step first
+sees them, by as much as they came in the step before, and nothing has resisted that: the spring of
+so much penetration would give energy that it never took. It is *slack*: it counts as none, and is
+taken up within RELAXATION while things rest. Corners that a pair had not before have some, too.
 
 Estimating the penetration at the end of the step, tamsi (19), damps like h k beside the spring k:
 of an impact that lasts some steps much is lost. What rests or creeps needs that damping, and so do
 patches, whose stiffness changes with their faces, which may give energy. A ball that hits does not.
-So the faster it is, the less its penetration is estimated ahead, down to what it gains where it is
-met at a depth that nothing slowed it down to. Steps of a given accuracy need no such thing.
+So the faster it met something, the less its penetration is estimated ahead, down to what keeps the
+energy: an impact of N = pi / (h w) steps, w^2 = k / m, begins at a penetration of zero and ends up
+to a step late, which gives (h w)^2 / 6 of it, and loses a pi h w at a share a. Where h w > sqrt(2)
+the share is 1/2 - 1 / (h w)^2 at least, half of what stability needs. Steps of a given accuracy
+need no such thing.
 
 A surface's restitution e is that of its impacts at any speed. With f = k x (1 + d dx/dt) it solves
 ln((1 + a) / (1 - a e)) = a (1 + e) with a = d v, for two that meet at a speed v, whatever k and
@@ -21,18 +29,22 @@ from contact_core.base.kernel import inlined_kernel, leaf_kernel
 from contact_core.multibody.collision.arrays import NORMAL
 from contact_core.multibody.collision.shapes import ShapeKind
 from contact_core.multibody.rigid_body.arrays import Jacobian
-from tamsi_sim.arrays.data import LENGTH
+from tamsi_sim.arrays.data import KNOWN, LENGTH
 from tamsi_sim.arrays.simulation import Simulation
 
 SPHERE = int(ShapeKind.SPHERE)
 
-SLOW, CALM = 0.1, 1.0
-"""Speed up to which all of the penetration is estimated ahead, and at which half of it is [m/s]."""
+SLOW, CALM = 0.1, 0.2
+"""Speed up to which all of the penetration is estimated ahead, and at which 5/8 of it is [m/s]."""
 SLOWEST = 1e-2
-"""What meets at less dissipates as at this speed [m/s]."""
+"""What meets at less dissipates as at this speed, and has no slack [m/s]."""
 DEADEST = 1e-2
 """Restitution below which nothing visible comes back."""
 BISECTIONS = 40
+RELAXATION = 0.05
+"""Time constant with which slack is taken up [s]."""
+LEAST_SLACK = 1e-9
+"""Less is none [m]."""
 
 
 @inlined_kernel
@@ -54,21 +66,76 @@ def meet(
     restitution = rules.restitution[pairs.rule[pair]]
     fixed = simulation.settings.accuracy == 0.0
     ball = fixed and simulation.geometry.kind[pairs.shapes[pair, 0]] == SPHERE
-    fastest = 0.0
-    for c in range(first, last):
-        forces.ahead[c] = 1.0
-        if ball or restitution < 1.0:
+    ahead = 1.0
+    if ball or restitution < 1.0:
+        fastest = SLOWEST
+        for c in range(first, last):
             speed = _separation(simulation.jacobian, c, simulation.state.v)
-            fastest = max(fastest, -speed)
-            if ball and abs(speed) > SLOW:
-                share = (CALM * CALM + SLOW * SLOW) / (CALM * CALM + speed * speed)
-                frequency = math.sqrt(simulation.contacts.stiffness[c] * inverse_mass)
-                least = min(1.0, 0.5 * simulation.pace[LENGTH] * frequency)
-                forces.ahead[c] = max(least, share)
+            fastest = max(fastest, abs(speed) if ball else -speed)
+        met = simulation.shear.speed[old] if old >= 0 else fastest
+        if restitution == 1.0:
+            # Of an impact that is over nothing is left.
+            met = max(fastest, met * max(0.0, 1.0 - simulation.pace[LENGTH] / RELAXATION))
+        pairs.speed[pair] = met
+        if ball and met > SLOW:
+            calm = (CALM * CALM + SLOW * SLOW) / (CALM * CALM + met * met)
+            square = simulation.contacts.stiffness[first] * inverse_mass
+            phase = simulation.pace[LENGTH] * math.sqrt(square)
+            ahead = max(calm, phase / (3.0 * math.pi), 0.5 - 1.0 / phase**2)
+    for c in range(first, last):
+        forces.ahead[c] = ahead
     if restitution < 1.0:
-        pairs.speed[pair] = simulation.shear.speed[old] if old >= 0 else max(SLOWEST, fastest)
         dissipation = rules.dissipation[pairs.rule[pair]]
         pairs.dissipation[pair] = dissipation + impact_loss(restitution) / pairs.speed[pair]
+
+
+@inlined_kernel
+def has_grown(simulation: Simulation, old: int, count: int) -> bool:
+    """Whether a pair with so many points may have some that it had not when the last step ended.
+
+    Args:
+        simulation: Its memory of that step.
+        old: The pair in it; -1 if it did not touch.
+        count: Of its points now.
+    """
+    memory = simulation.shear
+    if simulation.settings.accuracy > 0.0 or memory.number[KNOWN] == 0:
+        return False
+    return old < 0 or count > memory.first[old + 1] - memory.first[old]
+
+
+@inlined_kernel
+def find_slack(simulation: Simulation, c: int, old: int, grown: bool) -> float:
+    """Return the penetration of a contact that nothing has resisted [m].
+
+    Args:
+        simulation: Reads contacts and velocities, and the memory of the last step.
+        c: The contact.
+        old: The nearest point of its pair in that memory; -1 if there is none.
+        grown: Whether it may be a point that was not there.
+    """
+    slack, depth = 0.0, simulation.contacts.depth[c]
+    if old >= 0:
+        slack = simulation.shear.slack[old]
+    if grown:
+        # So far it has come in the last step; what was inside before was resisted.
+        speed = -_separation(simulation.jacobian, c, simulation.state.v)
+        way = simulation.pace[LENGTH] * speed
+        if speed > SLOWEST and (old < 0 or depth < way):
+            slack = way
+    return min(slack, depth)
+
+
+@inlined_kernel
+def left_slack(simulation: Simulation, c: int) -> float:
+    """Return what is left of a contact's slack when a step ends [m].
+
+    It is taken up where things rest: to push during an impact it would give energy.
+    """
+    forces = simulation.contact_forces
+    left = max(0.0, 1.0 - forces.ahead[c] * simulation.pace[LENGTH] / RELAXATION)
+    slack = left * forces.slack[c]
+    return slack if slack > LEAST_SLACK else 0.0
 
 
 @inlined_kernel

@@ -17,13 +17,13 @@ import scipy
 from contact_core.base.kernel import inlined_kernel, inner_kernel, kernel
 from contact_core.multibody.collision.arrays import NORMAL
 from contact_core.multibody.rigid_body.configuration import differentiate_move, move_configuration
-from tamsi_sim.arrays.data import ISLANDS, SUBSTEPS, Work
+from tamsi_sim.arrays.data import ISLANDS, POINTS, SUBSTEPS, Work
 from tamsi_sim.arrays.simulation import Simulation
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.scheme.contact import update_contact_forces
 from tamsi_sim.scheme.joint_forces import update_joint_forces
 from tamsi_sim.scheme.motion import update_motion
-from tamsi_sim.scheme.shear import POINTS, recall_shear
+from tamsi_sim.scheme.shear import recall_shear
 from tamsi_sim.scheme.solver import assemble, solve
 from tamsi_sim.scheme.stepper import (
     average_bias,

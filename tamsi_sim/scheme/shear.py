@@ -18,14 +18,12 @@ import numpy as np
 from contact_core.base.kernel import inlined_kernel, leaf_kernel
 from contact_core.multibody.collision.arrays import NORMAL
 from contact_core.multibody.rigid_body.joints import FREE
-from tamsi_sim.arrays.data import LENGTH, ShearMemory
+from tamsi_sim.arrays.data import KNOWN, LENGTH, PAIRS, POINTS, ShearMemory
 from tamsi_sim.arrays.settings import FrictionLaw
 from tamsi_sim.arrays.simulation import Simulation
-from tamsi_sim.scheme.impact import meet
+from tamsi_sim.scheme.impact import find_slack, has_grown, left_slack, meet
 
 ELASTIC = int(FrictionLaw.ELASTIC)
-PAIRS, POINTS = 0, 1
-"""Entries of ShearMemory.number."""
 SOFTEST = 0.1
 """Compliance along the tangents, relative to that along the normal."""
 KEPT = 0.99
@@ -45,7 +43,7 @@ def forget_shear(simulation: Simulation) -> None:
     for i in range(q.shape[0]):
         moved += q[i] != memory.q[i]
     if moved:
-        memory.number[PAIRS] = memory.number[POINTS] = 0
+        memory.number[:] = 0
 
 
 @leaf_kernel
@@ -59,13 +57,14 @@ def copy_array(source: np.ndarray, target: np.ndarray) -> None:
 def copy_shear(memory: ShearMemory, target: ShearMemory) -> None:
     """Copy what a memory holds into another one."""
     pairs, points = memory.number[PAIRS], memory.number[POINTS]
-    target.number[PAIRS], target.number[POINTS] = pairs, points
+    copy_array(memory.number, target.number)
     for k in range(pairs):
         target.shapes[k, 0], target.shapes[k, 1] = memory.shapes[k, 0], memory.shapes[k, 1]
         target.first[k], target.energy[k] = memory.first[k], memory.energy[k]
         target.speed[k] = memory.speed[k]
     target.first[pairs] = memory.first[pairs]
     for k in range(points):
+        target.slack[k] = memory.slack[k]
         for i in range(3):
             target.point[k, i], target.shear[k, i] = memory.point[k, i], memory.shear[k, i]
     for k in range(min(points, memory.twist.shape[0])):
@@ -116,6 +115,7 @@ def recall_shear(simulation: Simulation, count: int) -> None:
     else:
         for c in range(count):
             simulation.contact_forces.ahead[c] = 1.0
+            simulation.contact_forces.slack[c] = 0.0
 
 
 @inlined_kernel
@@ -156,12 +156,13 @@ def keep_shear(simulation: Simulation, count: int) -> None:
             s, t = contacts.frame[c, 0], contacts.frame[c, 1]
             if settings.friction_law == ELASTIC:
                 memory.energy[kept] += (x * x + y * y) / forces.compliance[c]
+                memory.slack[c] = left_slack(simulation, c)
             for i in range(3):
                 memory.point[c, i] = contacts.point[c, i] - simulation.poses.position[a, i]
                 memory.shear[c, i] = x * s[i] + y * t[i]
             if settings.friction_law == ELASTIC and c < memory.twist.shape[0]:
                 memory.energy[kept] += _keep_twist(simulation, c)
-        memory.number[PAIRS], memory.number[POINTS] = kept + 1, count
+        memory.number[PAIRS], memory.number[POINTS], memory.number[KNOWN] = kept + 1, count, 1
         memory.first[kept + 1] = count
 
 
@@ -177,7 +178,7 @@ def _recall_pair(simulation: Simulation, pair: int, first: int, last: int) -> No
     turn = simulation.pace[LENGTH] * _spin(simulation, a, b, contacts.frame[first, NORMAL])
     p, radius = simulation.poses.position[a], simulation.geometry.radius
     lever = min(radius[a], radius[b])
-    energy = 0.0
+    energy, grown = 0.0, has_grown(simulation, old, last - first)
     for c in range(first, last):
         start = forces.initial_shear[c]
         forces.compliance[c] = softness / contacts.stiffness[c]
@@ -191,6 +192,7 @@ def _recall_pair(simulation: Simulation, pair: int, first: int, last: int) -> No
             start[0], start[1] = x - turn * y, y + turn * x
             square = start[0] * start[0] + start[1] * start[1]
             energy += square / forces.compliance[c]
+        forces.slack[c] = find_slack(simulation, c, k, grown)
         if c < memory.twist.shape[0]:
             simulation.contact_moments.compliance[c] = forces.compliance[c] / lever**2
             energy += _recall_twist(simulation, c, k, turn)

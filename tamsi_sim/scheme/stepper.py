@@ -60,9 +60,15 @@ def step_now(simulation: Simulation) -> int:
 
 @kernel
 def evaluate_now(simulation: Simulation) -> int:
-    """Compute all that depends on the current q and v, see :func:`evaluate`."""
+    """Compute all that depends on the current q and v, and on the memory of the last step.
+
+    See :func:`evaluate`.
+    """
     simulation.pace[LENGTH] = simulation.settings.time_step
-    return evaluate(simulation)
+    contacts = evaluate(simulation)
+    if fits(simulation, contacts):
+        recall_shear(simulation, contacts)
+    return contacts
 
 
 @leaf_kernel
@@ -261,7 +267,7 @@ def start_substeps(simulation: Simulation, count: int) -> None:
         joint_forces.shift[i] = 0.0
         joint_forces.bent[i] = joint_forces.deflection[i]
     for c in range(count):
-        forces.elastic[c] = contacts.stiffness[c] * contacts.depth[c]
+        forces.elastic[c] = contacts.stiffness[c] * (contacts.depth[c] - forces.slack[c])
         forces.shear[c, 0], forces.shear[c, 1] = forces.initial_shear[c]
         for i in range(3):
             forces.mean_force[c, i] = 0.0

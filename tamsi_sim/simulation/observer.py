@@ -20,11 +20,12 @@ from contact_core.model.articulation import UNMOVED
 from contact_core.multibody.collision.shapes import PlacedShape, ShapeKind, shape_to_coal
 from contact_core.robot.scene import Link
 from contact_core.robot.scene_config import SolverConfig
-from tamsi_sim.arrays.data import Work
+from tamsi_sim.arrays.data import PAIRS, Work
 from tamsi_sim.arrays.settings import scheme_settings
 from tamsi_sim.arrays.simulation import make_simulation
 from tamsi_sim.arrays.workspace import (
     body_pose,
+    copy_shear,
     dense_mass_matrix,
     enlarge,
     make_work,
@@ -32,7 +33,6 @@ from tamsi_sim.arrays.workspace import (
     more_room,
     room_of,
 )
-from tamsi_sim.scheme.shear import PAIRS
 from tamsi_sim.scheme.stepper import evaluate_now
 from tamsi_sim.simulation.model import BuiltModel
 
@@ -154,6 +154,10 @@ class Observer:
         """Bring the workspace to the engine's state; return the number of contact points."""
         state = self._work.state
         state.q[:], state.v[:] = self._state
+        # Where bodies were put by hand, nothing is remembered.
+        copy_shear(self._shear, self._work.shear)
+        if (self._shear.q != state.q).any():
+            self._work.shear.number[:] = 0
         count = int(evaluate_now(self._simulation))
         while count > len(self._work.contacts.depth):
             room = more_room(self._work, self._built.contact_limit(self._solver))
@@ -239,7 +243,8 @@ class Observer:
             self._work.contacts,
         )
         centers = bodies.position + np.einsum("bij,bj->bi", bodies.rotation, inertias.center)
-        depth, stiffness = found.depth[:contacts], found.stiffness[:contacts]
+        slack = self._work.contact_forces.slack[:contacts]
+        depth, stiffness = found.depth[:contacts] - slack, found.stiffness[:contacts]
         bent = self._built.arrays.joints.presliding_stiffness @ self._deflection**2
         springs = np.repeat(self._built.arrays.closures.stiffness, 3, axis=1)
         blocks = mass_blocks(self._built.arrays, self._work)

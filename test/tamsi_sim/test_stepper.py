@@ -68,11 +68,13 @@ def test_a_box_stands_below_the_friction_angle_and_slides_above(friction):
             [brick(pose(z=0.0499), gravity), ground_instance()], 1e-3, Surface(2e4, 5.0, friction)
         )
         assert engine.step(500) == StepStatus.OK
-        before = engine.v[0]
+        before = engine.v.copy()
         assert engine.step(500) == StepStatus.OK
         if slides:
             acceleration = 9.81 * (np.sin(angle) - friction * np.cos(angle))
-            assert (engine.v[0] - before) / 0.5 == pytest.approx(acceleration, rel=0.02)
+            change = engine.v - before
+            # Its corners bounce: friction goes by all that the ground has pressed.
+            assert (change[0] + friction * change[2]) / 0.5 == pytest.approx(acceleration, rel=0.01)
         else:
             assert abs(engine.v[0]) < 1e-9
 
