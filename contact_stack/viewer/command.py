@@ -27,9 +27,6 @@ SPEEDS = {"1/10": 0.1, "1/4": 0.25, "1/2": 0.5, "1": 1.0, "2": 2.0, "4": 4.0}
 STEP = 0.05
 """Of the timeline [s]."""
 
-CAPTION = (0.3, 0.0, 1.2)
-"""Where time and force are written in an exported page, which has no room beside the scene [m]."""
-
 
 class RecordingPlayer:
     """Shows the pictures of a recording on a page, as a person asks.
@@ -66,7 +63,7 @@ class RecordingPlayer:
             if playing and self.time >= self._recording.duration:
                 self.time = 0.0
             self.playing = playing
-        self._button.label = "pause" if playing else "play"
+        self._button.label = "pause" if playing else "continue"
         self._button.icon = viser.Icon.PLAYER_PAUSE if playing else viser.Icon.PLAYER_PLAY
 
     def advance(self, seconds: float) -> None:
@@ -114,13 +111,10 @@ def export(page: Page, recording: Recording, file: Path) -> None:
     Raises:
         OSError: If it cannot be written.
     """
-    scene = page.server.scene
-    caption = scene.add_label("/caption", "", position=CAPTION, anchor="bottom-center")
     page.draw(recording.pictures[0])
     serializer = page.server.get_scene_serializer()
     for picture in tqdm(recording.pictures, file.name, unit=" pictures", delay=LONG, leave=False):
         page.draw(picture)
-        caption.text = f"{picture.time:.2f} s   {picture.state}   {picture.true_force:.1f} N"
         serializer.insert_sleep(1.0 / RATE)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(serializer.as_html())

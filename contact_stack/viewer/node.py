@@ -64,9 +64,9 @@ class LookBack:
         self._pictures: deque[PageState] = deque()
         self._back, self._at = 0.0, 0.0
         gui = page.server.gui
-        with gui.add_folder("time", order=0.5):
-            self._slider = gui.add_slider("look back [s]", -seconds, 0.0, STEP, 0.0)
-            live = gui.add_button("live", hint="Show what is happening now.")
+        with page.look:
+            self._slider = gui.add_slider("look back [s]", -seconds, 0.0, STEP, 0.0, order=0.0)
+            live = gui.add_button("live", hint="Show what is happening now.", order=0.0)
         live.on_click(lambda event: self.go_live())
 
     def go_live(self) -> None:
@@ -211,7 +211,8 @@ class ViewerNode(GuardedNode):
         self._listener = Listener(self._links, movable, ControllerConfig().force.limit)
         self._announcement = announce_robot(self, robot)
         urdfs = {name: read_urdf(item.urdf) for name, item in objects.items()}
-        model = SceneModel(robot.urdf, robot.arm_joints, urdfs, movable)
+        name = scene.config.name if scene is not None else robot.name
+        model = SceneModel(robot.urdf, robot.arm_joints, urdfs, movable, name)
         self._page = Page(model, config.host, config.port, config.history)
         self._past = LookBack(self._page, config.memory)
         self._reference = ShownReference(robot)
@@ -219,6 +220,7 @@ class ViewerNode(GuardedNode):
             OtherRun(load_recording(Path(config.beside), model)) if config.beside else None
         )
         self._extra: dict[str, Any] = {}
+        self._commands: GraphCommands | None = None
         # In any mode the latest sample is enough: the page is no participant.
         latest = signal_subscription(lockstep=False)
         heard = [
@@ -255,13 +257,16 @@ class ViewerNode(GuardedNode):
     def _simulated(self, message: String) -> None:
         """Offer commands: what moves is no robot."""
         self._pace = self._pace or Pace()
+        self._page.overlay.kind = "simulation"
         if not self._offered:
             self._offer(simulated=True)
 
     def _offer(self, simulated: bool) -> None:
         self._offered = True
         robot, page = self._robot, self._page
-        commands = GraphCommands(self, self._scene, robot.base_link, robot.open_position, page.say)
+        self._commands = commands = GraphCommands(
+            self, self._scene, robot.base_link, robot.open_position, page.say
+        )
         limit = ControllerConfig().force.limit
         token = "" if simulated and self._local else secrets.token_urlsafe(TOKEN_BYTES)
         page.offer(
@@ -277,6 +282,8 @@ class ViewerNode(GuardedNode):
         now = self._listener.now
         if self._pace is not None:
             now.pace = self._pace.measure(now.time, time.monotonic())
+        if self._commands is not None and self._commands.settings is not None:
+            now.name = self._commands.settings.controller
         watched = self._page.watched
         rate = self._rate if watched else min(UNWATCHED_RATE, self._rate)
         self._timer.timer_period_ns = round(1e9 / rate)

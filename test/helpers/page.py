@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -44,13 +46,13 @@ class Shown:
 
     Attributes:
         poses: Node of the scene, e.g. ``"/robot/lbr_A1"`` -> its pose in its parent.
-        status: The text beside the scene.
+        words: What is written over the scene, as :class:`Overlay` sends it.
         nodes: Node of the scene -> what the page made it, e.g. ``"BoxMessage"``.
         arrows: Node of the scene -> (n, 2, 3) starts and ends of its arrows that are seen.
     """
 
     poses: dict[str, pin.SE3]
-    status: str
+    words: dict[str, Any]
     nodes: dict[str, str]
     arrows: dict[str, np.ndarray]
 
@@ -70,7 +72,7 @@ def visit(address: str, duration: float = DURATION) -> Shown:
     nodes: dict[str, str] = {}
     arrows: dict[str, np.ndarray] = {}
     visible: dict[str, bool] = {}
-    status = ""
+    words: dict[str, Any] = {}
     with connect(
         address.replace("http", "ws", 1),
         subprotocols=[Subprotocol(f"viser-v{viser.__version__}")],
@@ -97,8 +99,11 @@ def visit(address: str, duration: float = DURATION) -> Shown:
                         positions[message["name"]] = np.array(message["position"])
                     case "SetOrientationMessage":
                         quaternions[message["name"]] = np.array(message["wxyz"])
-                    case "GuiUpdateMessage":
-                        status = message["updates"].get("content", status)
+                    case "RunJavascriptMessage":
+                        if found := re.fullmatch(
+                            r"window.contactStack\?.show\((.*)\)", message["source"]
+                        ):
+                            words = json.loads(found[1])
     # What stands where a new node is put anyway is not sent at all.
     poses = {
         name: pin.SE3(
@@ -108,7 +113,7 @@ def visit(address: str, duration: float = DURATION) -> Shown:
         for name in positions.keys() | quaternions.keys()
     }
     seen = {name: array for name, array in arrows.items() if visible.get(name, True)}
-    return Shown(poses, status, nodes, seen)
+    return Shown(poses, words, nodes, seen)
 
 
 def _messages(frame: str | bytes) -> list[dict[str, Any]]:
