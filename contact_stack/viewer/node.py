@@ -19,7 +19,7 @@ from contact_stack_msgs.action import FollowPoseTrajectory
 from contact_stack_msgs.msg import ContactArray, ControllerStatus
 from control_msgs.action import FollowJointTrajectory
 from sensor_msgs.msg import JointState, PointCloud2
-from std_msgs.msg import String
+from std_msgs.msg import Bool, String
 from tf2_msgs.msg import TFMessage
 
 from contact_aware_control.config import ControllerConfig
@@ -32,7 +32,12 @@ from contact_ros.diagnostics import Diagnostics
 from contact_ros.driver_profile import DriverConfig, StateReader, driver_profile
 from contact_ros.entry_point import run
 from contact_ros.guarded_node import GuardedNode
-from contact_ros.identity import SIMULATED_TOPIC, RobotNodeConfig, announce_robot
+from contact_ros.identity import (
+    PAUSED_TOPIC,
+    SIMULATED_TOPIC,
+    RobotNodeConfig,
+    announce_robot,
+)
 from contact_ros.parameters import read
 from contact_ros.qos import LATCHED, signal_subscription
 from contact_ros.stamps import steady_timer
@@ -242,6 +247,9 @@ class ViewerNode(GuardedNode):
         self._simulator = self.create_subscription(
             String, profile.topic(SIMULATED_TOPIC), self._simulated, LATCHED
         )
+        self._pauses = self.create_subscription(
+            Bool, profile.topic(PAUSED_TOPIC), self._paused, LATCHED
+        )
         self._diagnostics = Diagnostics(self, self._reader.health)
         self._rate = config.rate
         self._timer = steady_timer(self, 1.0 / config.rate, self._draw)
@@ -260,6 +268,9 @@ class ViewerNode(GuardedNode):
         self._page.overlay.kind = "simulation"
         if not self._offered:
             self._offer(simulated=True)
+
+    def _paused(self, message: Bool) -> None:
+        self._page.overlay.kind = "paused simulation" if message.data else "simulation"
 
     def _offer(self, simulated: bool) -> None:
         self._offered = True
