@@ -16,6 +16,7 @@ from tqdm import tqdm
 from contact_core.base.errors import ConfigError, ContactStackError
 from contact_core.base.results import at_least
 from contact_core.base.waiting import LONG
+from contact_core.model.drawing import for_any_locale
 from contact_stack.viewer.browser import ADDRESS, open_browser
 from contact_stack.viewer.page import Page
 from contact_stack.viewer.recording import RATE, Recording, beside, load_recording
@@ -117,7 +118,7 @@ def export(page: Page, recording: Recording, file: Path) -> None:
         page.draw(picture)
         serializer.insert_sleep(1.0 / RATE)
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(serializer.as_html())
+    file.write_text(for_any_locale(serializer.as_html()))
 
 
 HOST, PORT = "127.0.0.1", 8080

@@ -12,6 +12,8 @@ from typing import Any
 import websockets.asyncio.server
 from websockets.http11 import Request, Response
 
+from contact_core.model.drawing import for_any_locale
+
 TITLE = "contact stack"
 """Of the panel, whose bar it is on."""
 LOCAL = ("127.0.0.1", "localhost", "::1")
@@ -59,7 +61,7 @@ def served_our_way(host: str) -> Iterator[None]:
                 return response
             page: Response | None = process_request(connection, request)
             if page is not None and request.path.partition("?")[0] in FRONT:
-                _add(page, CLOSED_PANEL)
+                _fit(page)
             return page
 
         return serve(*args, process_request=answer, close_timeout=GOODBYE, **options)
@@ -71,12 +73,12 @@ def served_our_way(host: str) -> Iterator[None]:
         websockets.asyncio.server.serve = serve  # type: ignore[misc]
 
 
-def _add(page: Response, script: str) -> None:
-    """Put a script at the end of a page."""
+def _fit(page: Response) -> None:
+    """Make Viser's page one for narrow windows, and for browsers of any locale."""
     packed = page.headers.get("Content-Encoding") == "gzip"
-    body = gzip.decompress(page.body) if packed else page.body
-    body = body.replace(b"</body>", script.encode() + b"</body>")
-    page.body = gzip.compress(body) if packed else body
+    body = (gzip.decompress(page.body) if packed else page.body).decode()
+    body = for_any_locale(body.replace("</body>", f"{CLOSED_PANEL}</body>"))
+    page.body = gzip.compress(body.encode()) if packed else body.encode()
     if "Content-Length" in page.headers:
         del page.headers["Content-Length"]
         page.headers["Content-Length"] = str(len(page.body))

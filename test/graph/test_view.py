@@ -18,6 +18,8 @@ pytestmark = [pytest.mark.graph, pytest.mark.timeout(300)]
 
 CLI = (sys.executable, "-m", "contact_stack.cli")
 PICTURES = Path("out/test/view")
+POSIX = "en-US@posix"
+"""What a browser calls its language where LANG is C; JavaScript refuses it."""
 ARM = np.s_[150:650, 350:750]
 """Where the arm is on the page [pixels]."""
 
@@ -85,7 +87,7 @@ def test_on_a_telephone_the_force_is_seen_and_the_panel_is_closed_until_it_is_op
     address = re.search(r"live page at (http://\S+)", process.stdout.readline())
     assert address is not None
     with Browser() as browser:
-        browser.do("open", address=address[1], width=390, height=780)
+        browser.do("open", address=address[1], width=390, height=780, language=POSIX)
         browser.do("wait", text="contact stack", seconds=60)
         until(lambda: "speed" not in browser.do("text"))
         time.sleep(3.0)  # it stays so, also with what comes later
@@ -115,7 +117,7 @@ def test_an_export_plays_from_the_disk(start_process, recording, tmp_path) -> No
     process = start_process(*CLI, "view", recording, "--html", page)
     assert process.wait(60) == 0
     with Browser() as browser:
-        browser.do("open", address=page.as_uri(), width=1280, height=800)
+        browser.do("open", address=page.as_uri(), width=1280, height=800, language=POSIX)
         first = arrived(browser)
         browser.do("wait", text="limit 15 N", seconds=30)
         assert "contact force that it feels" in browser.do("text")  # and the legend
