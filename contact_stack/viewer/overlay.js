@@ -137,7 +137,7 @@
     if (now !== told) writeAll();
     told = now;
     const late = now.sent === null ? 0 : 1e-3 * (Date.now() + ahead - now.sent);
-    behind.textContent = late > 0.5 ? `This is how it was ${late.toFixed(1)} s ago: the link is slow.` : "";
+    behind.textContent = late > 1.0 ? `This is how it was ${late.toFixed(1)} s ago: the link is slow.` : "";
   };
   setInterval(look, 100);
   if (location.protocol.startsWith("http")) {

@@ -10,12 +10,13 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
+from urllib.request import urlopen
 
 import numpy as np
 import pinocchio as pin
 import pytest
 import viser
-from page import visit
+from page import line_to, messages_of, visit, words_of
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
@@ -114,6 +115,11 @@ def test_a_page_for_other_machines_is_shown_at_its_own_address_alone(robot, orig
         page.close()
 
 
+def test_it_tells_a_browser_its_time_to_compare_clocks(page):
+    with urlopen(f"{page.address}/clock") as answer:
+        assert float(answer.read()) == pytest.approx(1e3 * time.time(), abs=5e3)
+
+
 def test_it_does_not_wait_for_a_browser_that_does_not_answer(page):
     """A tab that is frozen never takes leave; a launch gives its nodes a few seconds to end."""
     port = page.server.get_port()
@@ -129,6 +135,29 @@ def test_it_does_not_wait_for_a_browser_that_does_not_answer(page):
         closing.start()
         closing.join(3.0)
         assert not closing.is_alive()
+
+
+def test_on_a_slow_line_one_sees_the_present(page):
+    """It takes a third of what comes, and misses the rest rather than to see it later."""
+    ends, start = threading.Event(), time.monotonic()
+
+    def run():
+        while not ends.wait(1.0 / 30.0):
+            page.draw(PageState(time=time.monotonic() - start))
+
+    running = threading.Thread(target=run)
+    running.start()
+    try:
+        with line_to(page.address, max_queue=1) as line:
+            late = []
+            while time.monotonic() - start < 2.5:
+                for words in filter(None, map(words_of, messages_of(line.recv()))):
+                    late.append(time.monotonic() - start - words["time"])
+                time.sleep(0.1)
+    finally:
+        ends.set()
+        running.join()
+    assert late[-1] < 1.0
 
 
 @pytest.mark.verify
