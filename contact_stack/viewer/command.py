@@ -149,7 +149,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--beside", type=Path, metavar="FILE",
-        help="show the arm of another recording as well, translucent, e.g. the baseline's",
+        help="show another recording as well, its arm as an outline, e.g. the baseline's",
     )  # fmt: skip
     parser.add_argument(
         "--scene", default="", help="what is shown, a file of config/scenes or a path"

@@ -151,7 +151,7 @@ class ViewerConfig(RobotNodeConfig):
     memory: float = parameter(60.0, "how far the page looks back", unit="s", low=1.0, high=600.0)
     beside: str = parameter(
         "",
-        "recording whose arm is shown as well, translucent, aligned to the moment at which "
+        "recording whose arm is shown as well, as an outline, aligned to the moment at which "
         "each begins to move",
     )
     commands: bool = parameter(

@@ -8,7 +8,7 @@
       background: rgba(255, 255, 255, 0.9); box-shadow: 0 0 14px rgba(0, 0, 0, 0.12);
       font: 13px/1.35 system-ui, "Segoe UI", Roboto, Ubuntu, "DejaVu Sans", sans-serif; }
     #contact-stack h1 { font-size: 17px; margin: 0; }
-    #contact-stack h1 small { font-weight: normal; color: #666; }
+    #contact-stack h1 small { font-weight: normal; color: #666; font-size: 14px; display: block; }
     #contact-stack div { margin-top: 5px; }
     #contact-stack div:empty { display: none; }
     #contact-stack .forces { display: flex; gap: 22px; }
@@ -24,6 +24,7 @@
       #contact-stack { top: 0; left: 0; width: 100%; border-radius: 0; padding: 6px 10px; font-size: 12px; }
       #contact-stack div { margin-top: 2px; }
       #contact-stack h1 { font-size: 14px; }
+      #contact-stack h1 small { display: inline; }
       #contact-stack .number { font-size: 22px; }
       #contact-stack .legend span { display: inline-block; margin-right: 1em; }
     }`;

@@ -228,9 +228,9 @@ class Page:
             (ARROW, ESTIMATE_COLOR, "contact force that it feels"): now.estimated_forces
             is not None,
             (ARROW, HAND_COLOR, "your pull: drag any link of the arm"): pulled,
-            (ARM, BESIDE_COLOR, f"arm of {now.beside_name} at the same time"): bool(now.beside),
-            (ARM, GHOST_COLOR, "commanded arm"): self._command_shown.value,
-            (ARM, REFERENCE_COLOR, "reference arm"): self.shows_reference,
+            (ARM, BESIDE_COLOR, f"outline: arm of {now.beside_name} at the same time"): bool(now.beside),
+            (ARM, GHOST_COLOR, "outline: commanded arm"): self._command_shown.value,
+            (ARM, REFERENCE_COLOR, "outline: reference arm"): self.shows_reference,
             (CONE, ESTIMATE_COLOR, "where contact forces may point"): self._cones_shown.value,
             (DOT, PARTICLE_COLOR, "where a contact may be"): self.shows_particles,
         }

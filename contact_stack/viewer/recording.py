@@ -148,7 +148,7 @@ def beside(recording: Recording, other: Recording) -> Recording:
 
     Args:
         recording: What is shown as it is.
-        other: Whose robot is shown translucent.
+        other: Whose robot is shown as an outline.
     """
     run = OtherRun(other)
     pictures = [copy.copy(picture) for picture in recording.pictures]
