@@ -104,8 +104,8 @@ def test_without_the_token_nobody_moves_a_robot(launch, client, start_process) -
 @pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
 def test_a_person_looks_back_and_sees_particles(launch, client, output) -> None:
     with live_page(launch, client, output) as browser:
-        client.spin_for(8.0)
         browser.do("click", text="look")
+        client.spin_for(8.0)
         left, right, y = browser.do("slider", name="look back")
         browser.do("drag", **{"from": (right, y)}, to=(right - 0.2 * (right - left), y))
         browser.do("release")
