@@ -206,7 +206,7 @@ class Controls:
             return
         grip = self._grip
         if grip is None:
-            self._hand.content = "Drag any link of the arm with the mouse."
+            self._hand.content = ""
             self._arrow.draw([], [])
             return
         point = self._robot.pose(grip.link).act(grip.point)

@@ -91,7 +91,7 @@
     return power * [1, 2, 5, 10].find((k) => k * power >= value);
   };
 
-  const draw = (canvas, { title, curves }) => {
+  const draw = (canvas, { title, curves, most }) => {
     const ratio = window.devicePixelRatio || 1, width = canvas.clientWidth;
     const height = matchMedia("(max-width: 36em)").matches ? 76 : 118;
     if (!width) return;
@@ -100,10 +100,10 @@
     const end = points.length ? points.at(-1)[0] : 0;
     const start = Math.max(points.length ? points[0][0] : 0, whole ? 0 : end - now.history);
     const values = curves.flatMap(({ column }) => points.map((point) => point[column] ?? 0));
-    const top = rounded(1.05 * Math.max(1, ...values));
+    const top = rounded(1.05 * Math.max(1, Math.min(most ?? Infinity, Math.max(...values))));
     const [left, right, up, down] = [26, width - 4, 16, height - 14];
     const x = (time) => left + ((right - left) * (time - start)) / Math.max(end - start, 1e-9);
-    const y = (value) => down - ((down - up) * value) / top;
+    const y = (value) => down - ((down - up) * Math.min(value, top)) / top;
     const pen = canvas.getContext("2d");
     pen.scale(ratio, ratio);
     const line = (places, color, dash = [], thick = 1) => {

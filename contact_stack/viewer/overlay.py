@@ -39,6 +39,8 @@ MAX_POINTS = 500
 """In a plot of a whole recording; of those that share a point the largest is drawn."""
 RATE = 10.0
 """Points of a rolling plot that are kept for those who come later [Hz]."""
+MOST = 10.0
+"""How many limits high the plot of forces is at most: what may be elsewhere may be any force."""
 TRUE, ESTIMATED, LIMIT, BESIDE, POSITION, ROTATION = range(1, 7)
 """Columns of a point, after its time."""
 
@@ -124,8 +126,7 @@ class Overlay:
         words = {
             "title": self._title,
             "kind": ", ".join(filter(None, [self.kind, what])),
-            "purpose": "The arm feels what it touches and may push, "
-            f"but with no more than {now.force_limit:g} N.",
+            "purpose": _purpose(now),
             "forces": _forces(now),
             "state": _state(now, live),
             "remedy": [(now.remedy, STATE_COLORS[now.state])] if now.remedy else [],
@@ -174,6 +175,18 @@ def _point(now: PageState) -> list[float | None]:
     return [_known(value) for value in values]
 
 
+def _ignores_limit(name: str) -> bool:
+    """Tell whether a run is that of a controller that does not bound forces."""
+    return name in CONTROLLERS and not getattr(CONTROLLERS[name], "limits_force", True)
+
+
+def _purpose(now: PageState) -> str:
+    limit = f"{now.force_limit:g} N"
+    if _ignores_limit(now.name):
+        return f"A baseline: the arm follows its path, and does not heed the limit of {limit}."
+    return f"The arm may touch what is in its way: it feels how hard, and keeps it to {limit}."
+
+
 def _forces(now: PageState) -> list[list[tuple[str, str, str]]]:
     """Return the large numbers, each with what it is: of this run, and of the one beside it."""
     known = not math.isnan(now.true_force)
@@ -186,10 +199,10 @@ def _forces(now: PageState) -> list[list[tuple[str, str, str]]]:
         (f"limit {now.force_limit:g} N", FAINT, ""),
     ]]  # fmt: skip
     if now.beside:
-        baseline = now.beside_name in CONTROLLERS and not now.beside_name.startswith("qp")
+        role = "baseline" if _ignores_limit(now.beside_name) else "beside"
         forces.append([
             (f"{now.beside_force:.1f} N", css(BESIDE_COLOR), "number"),
-            (f"{'baseline' if baseline else 'beside it'}: {now.beside_name}", PLAIN, ""),
+            (f"{role}: {now.beside_name}", PLAIN, ""),
             (f"at most {now.beside_peak:.0f} N", FAINT, ""),
         ])  # fmt: skip
     return forces
@@ -216,6 +229,6 @@ def _plots(now: PageState) -> list[dict[str, Any]]:
     ]
     errors = [curve(POSITION, "[mm]", true), curve(ROTATION, "[deg]", estimated)]
     return [
-        {"title": "contact force [N]", "curves": forces},
-        {"title": "tracking error", "curves": errors},
+        {"title": "contact force [N]", "curves": forces, "most": MOST * now.force_limit},
+        {"title": "tracking error", "curves": errors, "most": None},
     ]

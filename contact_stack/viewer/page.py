@@ -114,12 +114,12 @@ class Page:
         self.look = gui.add_folder("look", order=LOOK, expand_by_default=False)
         with self.look:
             self._command_shown = gui.add_checkbox(
-                "commanded arm",
+                "commanded",
                 False,
                 hint="Where the controller pulls the arm to, by its springs.",
             )
             self._reference_shown = gui.add_checkbox(
-                "reference arm", False, hint="Where the motion that is followed has the arm."
+                "reference", False, hint="Where the motion that is followed has the arm."
             )
             self._cones_shown = gui.add_checkbox(
                 "friction cones", False, hint="Where the estimator lets contact forces point."
@@ -228,7 +228,9 @@ class Page:
             (ARROW, ESTIMATE_COLOR, "contact force that it feels"): now.estimated_forces
             is not None,
             (ARROW, HAND_COLOR, "your pull: drag any link of the arm"): pulled,
-            (ARM, BESIDE_COLOR, f"outline: arm of {now.beside_name} at the same time"): bool(now.beside),
+            (ARM, BESIDE_COLOR, f"outline: arm of {now.beside_name} at the same time"): bool(
+                now.beside
+            ),
             (ARM, GHOST_COLOR, "outline: commanded arm"): self._command_shown.value,
             (ARM, REFERENCE_COLOR, "outline: reference arm"): self.shows_reference,
             (CONE, ESTIMATE_COLOR, "where contact forces may point"): self._cones_shown.value,

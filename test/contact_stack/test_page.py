@@ -249,6 +249,7 @@ def test_what_is_written_over_the_scene_says_what_it_feels_and_what_the_baseline
     )  # fmt: skip
     words = visit(page.address).words
     assert (words["title"], words["kind"]) == ("iiwa14_wsg50", "simulation, controller qp")
+    assert words["purpose"].endswith("keeps it to 15 N.")
     own, baseline = [[text for text, *_ in lines] for lines in words["forces"]]
     assert own == ["15.0 N", "contact force", "limit 15 N"]
     assert baseline == ["80.0 N", "baseline: greedy", "at most 84 N"]
@@ -257,6 +258,8 @@ def test_what_is_written_over_the_scene_says_what_it_feels_and_what_the_baseline
     assert words["felt"][0][0] == "feels 14.0 N at lbr_link_6"
     assert words["point"] == [2.0, 15.0, None, 15.0, 80.0, None, None]
     assert words["plots"][0]["curves"][0]["name"] == "greedy"
+    page.draw(PageState(name="greedy"))
+    assert visit(page.address).words["purpose"].startswith("A baseline")
 
 
 def test_the_legend_names_what_is_drawn_and_nothing_else(page, asked):

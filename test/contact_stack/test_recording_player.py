@@ -162,7 +162,9 @@ def test_another_run_is_shown_beside_at_the_same_time(recording):
     try:
         page.draw(both.at(3.0))
         shown = visit(page.address)
-        assert "outline: arm of run at the same time" in [text for *_, text in shown.words["legend"]]
+        assert "outline: arm of run at the same time" in [
+            text for *_, text in shown.words["legend"]
+        ]
         assert shown.words["forces"][1][2][0] == "at most 12 N"
         own, other = shown.poses[f"/robot/{JOINT}"], shown.poses[f"/beside/{JOINT}"]
         assert own.isApprox(other, 1e-4)
