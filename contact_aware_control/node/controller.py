@@ -36,6 +36,7 @@ from contact_aware_control.node.target_topics import TargetTopics
 from contact_aware_control.precompile import precompile_controller
 from contact_aware_control.safety.goal_checker import GoalChecker
 from contact_aware_control.safety.status import LinkState, Mode, Request, Status
+from contact_aware_control.safety.supervisor import Activity
 from contact_aware_control.targets import StreamedTargets
 from contact_core.base.errors import ContactStackError
 from contact_core.robot.arm_state import ArmState, SoundCommand
@@ -324,7 +325,8 @@ class ControllerNode(ManagedNode):
 
     def _repeat(self, now: int, status: LoopStatus, age: float) -> None:
         """Say again what was said before the simulation was paused, so that nobody misses us."""
-        if self._command is not None:
+        active = self._loop_state.supervisor.activity is Activity.ON
+        if active and self._command is not None:
             self._writer.publish_command(self._command)
         self._publish_status(now, status, 0.0, age)
 
