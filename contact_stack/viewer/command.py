@@ -18,7 +18,7 @@ from contact_core.base.results import at_least
 from contact_core.base.waiting import LONG
 from contact_core.model.drawing import for_any_locale
 from contact_stack.viewer.browser import ADDRESS, open_browser
-from contact_stack.viewer.page import Page
+from contact_stack.viewer.page import Page, narrow_view
 from contact_stack.viewer.recording import RATE, Recording, beside, load_recording
 from contact_stack.viewer.scene_model import scene_model_of
 
@@ -27,6 +27,14 @@ SPEEDS = {"1/10": 0.1, "1/4": 0.25, "1/2": 0.5, "1": 1.0, "2": 2.0, "4": 4.0}
 
 STEP = 0.05
 """Of the timeline [s]."""
+
+
+NARROW_EXPORT = """<script>
+// Nobody steps back for a narrow window here, as a server does; Viser takes a camera from the URL.
+if (matchMedia("(max-aspect-ratio: 1)").matches && !location.search) {{
+  location.replace("?initialCameraPosition={}&initialCameraLookAt={}");
+}}
+</script>"""
 
 
 class RecordingPlayer:
@@ -118,7 +126,9 @@ def export(page: Page, recording: Recording, file: Path) -> None:
         page.draw(picture)
         serializer.insert_sleep(1.0 / RATE)
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(for_any_locale(serializer.as_html()))
+    views = (",".join(f"{number:.3f}" for number in view) for view in narrow_view())
+    text = serializer.as_html().replace("<head>", f"<head>{NARROW_EXPORT.format(*views)}", 1)
+    file.write_text(for_any_locale(text))
 
 
 HOST, PORT = "127.0.0.1", 8080

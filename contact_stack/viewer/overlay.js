@@ -20,7 +20,6 @@
     #contact-stack .legend b { display: inline-block; width: 1.5em; text-align: center; }
     .mantine-Notifications-root { top: auto !important; bottom: 4em; }
     @media (max-width: 36em) {
-      .mantine-Notifications-root { top: 22em !important; bottom: auto; }
       #contact-stack { top: 0; left: 0; width: 100%; border-radius: 0; padding: 6px 10px; font-size: 12px; }
       #contact-stack div { margin-top: 2px; }
       #contact-stack h1 { font-size: 14px; }

@@ -251,12 +251,16 @@ class Page:
             self.server.stop()
 
 
+def narrow_view() -> tuple[np.ndarray, np.ndarray]:
+    """Return where the camera is, and what it looks at, in a narrow window, (3) each [m]."""
+    target = np.array(CAMERA_TARGET)
+    return target + NARROW * (np.array(CAMERA_POSITION) - target), target + NARROW_SHIFT
+
+
 def _fit(client: viser.ClientHandle) -> None:
     """Step back where the window is narrow, as on a telephone."""
     if client.camera.aspect < 1.0:
-        target = np.array(CAMERA_TARGET)
-        client.camera.position = target + NARROW * (np.array(CAMERA_POSITION) - target)
-        client.camera.look_at = target + NARROW_SHIFT
+        client.camera.position, client.camera.look_at = narrow_view()
 
 
 def _share(color: tuple[int, int, int]) -> Color:

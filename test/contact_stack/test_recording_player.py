@@ -127,6 +127,7 @@ def test_an_export_is_one_file_that_needs_nobody(recording, tmp_path, capsys):
     assert cli.main(["view", str(recording), "--html", str(page)]) == 0
     text = page.read_text()
     assert "__VISER_EMBED_DATA__" in text
+    assert 'location.replace("?initialCameraPosition=1.925,-2.025,1.275&' in text  # on telephones
     shown = [words for words in embedded(text) if "contactStack" in words]
     assert len(shown) > 100  # the script, all curves, and a picture's words for each of them
     assert sum('"12.0 N"' in words for words in shown) == pytest.approx(30, abs=2)
