@@ -36,8 +36,8 @@ GHOST_COLOR, REFERENCE_COLOR = (64, 140, 255), (51, 179, 89)
 PARTICLE_COLOR, PARTICLE_SIZE = (142, 36, 170), 0.02
 LOOK = 9.0
 """Order of what is shown on request: below everything else."""
-ARROW, ARM, DOT, CONE = "\u27a1", "\u25a2", "\u25cf", "\u25b2"
-"""Signs of the legend."""
+ARROW, ARM, DOT, CONE = "\u2192", "\u25a2", "\u25cf", "\u25b2"
+"""Signs of the legend, none of which a telephone makes a picture of."""
 NARROW, NARROW_SHIFT = 1.5, np.array([0.0, 0.0, 0.35])
 """How much further away the camera then is, and how much higher it looks, past what is written."""
 NOTICE = 6.0
@@ -110,7 +110,7 @@ class Page:
         self._arm_joints = model.arm_joints
         self.overlay = Overlay(self.server, model.name, history, pictures)
         gui = self.server.gui
-        # What a person is looking at is written over the scene, and closed here at first.
+        # Folded at first: what matters is written over the scene.
         self.look = gui.add_folder("look", order=LOOK, expand_by_default=False)
         with self.look:
             self._command_shown = gui.add_checkbox(
