@@ -265,12 +265,12 @@ class ViewerNode(GuardedNode):
     def _simulated(self, message: String) -> None:
         """Offer commands: what moves is no robot."""
         self._pace = self._pace or Pace()
-        self._page.overlay.kind = "simulation"
+        self._page.card.kind = "simulation"
         if not self._offered:
             self._offer(simulated=True)
 
     def _paused(self, message: Bool) -> None:
-        self._page.overlay.kind = "paused simulation" if message.data else "simulation"
+        self._page.card.kind = "paused simulation" if message.data else "simulation"
 
     def _offer(self, simulated: bool) -> None:
         self._offered = True

@@ -12,17 +12,17 @@ import viser
 
 from contact_aware_control.estimation.config import ParticleConfig
 from contact_core.model.drawing import Canvas, Color, ForceArrows, silence
-from contact_stack.viewer.controls import HAND_COLOR, Permissions, TokenPrompt, UserControls
-from contact_stack.viewer.drawing import FrictionCones, UrdfScene, light
-from contact_stack.viewer.objects import PLACE_COLOR
-from contact_stack.viewer.overlay import (
+from contact_stack.viewer.card import (
     BESIDE_COLOR,
     ESTIMATE_COLOR,
     TRUE_COLOR,
-    Overlay,
+    Card,
     Sign,
     css,
 )
+from contact_stack.viewer.controls import HAND_COLOR, Permissions, TokenPrompt, UserControls
+from contact_stack.viewer.drawing import FrictionCones, UrdfScene, light
+from contact_stack.viewer.objects import PLACE_COLOR
 from contact_stack.viewer.scene_model import SceneModel
 from contact_stack.viewer.serving import TITLE, served_our_way
 from contact_stack.viewer.snapshot import PageState
@@ -50,7 +50,7 @@ class Page:
     Attributes:
         server: Viser's.
         address: Where a browser finds it.
-        overlay: What is written over the scene.
+        card: What is written over the scene.
         look: The group of what a person chooses for the eye alone.
     """
 
@@ -108,7 +108,7 @@ class Page:
             point_shape="circle", precision="float32",
         )  # fmt: skip
         self._arm_joints = model.arm_joints
-        self.overlay = Overlay(self.server, model.name, history, pictures)
+        self.card = Card(self.server, model.name, history, pictures)
         gui = self.server.gui
         # Folded at first: what matters is written over the scene.
         self.look = gui.add_folder("look", order=LOOK, expand_by_default=False)
@@ -191,7 +191,7 @@ class Page:
         Args:
             now: What would be shown.
         """
-        self.overlay.note(now)
+        self.card.note(now)
 
     def draw(self, now: PageState, live: PageState | None = None) -> None:
         """Bring the page up to date.
@@ -218,7 +218,7 @@ class Page:
             self._beside.move_joints(now.beside)
         particles = now.particles if self.shows_particles else now.particles[:0]
         self._particles.points = particles
-        self.overlay.show(now, live or now, self._legend(now), self._tracking_shown.value)
+        self.card.show(now, live or now, self._legend(now), self._tracking_shown.value)
 
     def _legend(self, now: PageState) -> list[Sign]:
         """Return what is drawn in the scene, besides the arm and the objects themselves."""

@@ -238,7 +238,7 @@ def test_who_only_looks_finds_nothing_to_press(page):
 
 def test_what_is_written_over_the_scene_says_what_it_feels_and_what_the_baseline_does(page):
     felt = [np.array([0.0, 9.0, 12.0])]
-    page.overlay.kind = "simulation"
+    page.card.kind = "simulation"
     page.draw(
         PageState(
             time=2.0, state="FAULT", status="STOPPED", remedy="call reset <b>", pace=0.5,
@@ -275,11 +275,11 @@ def test_the_legend_names_what_is_drawn_and_nothing_else(page, asked):
 def test_who_comes_late_is_told_what_was(page):
     for now in np.arange(0.0, 30.0, 1.0 / 30.0):
         page.note(PageState(time=now))
-    kept = [point[0] for point in page.overlay._points]
+    kept = [point[0] for point in page.card._points]
     assert (kept[0], kept[-1]) == pytest.approx((20.0, 30.0), abs=0.15)
     assert len(kept) == pytest.approx(100, abs=2)
     page.note(PageState(time=0.5))  # a new start
-    assert [point[0] for point in page.overlay._points] == [0.5]
+    assert [point[0] for point in page.card._points] == [0.5]
 
 
 def test_the_commanded_arm_and_friction_cones_are_shown_on_request(page, robot):

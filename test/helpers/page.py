@@ -48,7 +48,7 @@ class Shown:
 
     Attributes:
         poses: Node of the scene, e.g. ``"/robot/lbr_A1"`` -> its pose in its parent.
-        words: What is written over the scene, as :class:`Overlay` sends it.
+        words: What is written over the scene, as :class:`Card` sends it.
         nodes: Node of the scene -> what the page made it, e.g. ``"BoxMessage"``.
         arrows: Node of the scene -> (n, 2, 3) starts and ends of its arrows that are seen.
     """

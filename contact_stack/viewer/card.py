@@ -23,7 +23,7 @@ from contact_aware_control.controllers import CONTROLLERS
 from contact_stack.viewer.serving import TITLE
 from contact_stack.viewer.snapshot import PageState
 
-SCRIPT = Path(__file__).with_name("overlay.js")
+SCRIPT = Path(__file__).with_name("card.js")
 TRUE_COLOR, ESTIMATE_COLOR = (217, 115, 13), (11, 110, 153)
 BESIDE_COLOR = (217, 77, 64)
 PLAIN, FAINT, LIMIT_COLOR = "#222222", "#666666", "#777777"
@@ -39,7 +39,7 @@ MAX_POINTS = 500
 """In a plot of a whole recording; of those that share a point the largest is drawn."""
 RATE = 10.0
 """Points of a rolling plot that are kept for those who come later [Hz]."""
-MOST = 10.0
+HIGHEST = 10.0
 """How many limits high the plot of forces is at most: what may be elsewhere may be any force."""
 TRUE, ESTIMATED, LIMIT, BESIDE, POSITION, ROTATION = range(1, 7)
 """Columns of a point, after its time."""
@@ -60,14 +60,14 @@ class PageScript(RunJavascriptMessage, include_in_scene_serialization=True):
 
     def redundancy_key(self) -> str:
         """Return what the slot is kept by."""
-        return f"overlay {self.slot}"
+        return f"card {self.slot}"
 
     def as_serializable_dict(self, binary_buffers: Any = None) -> dict[str, Any]:
         """Return it as the browser knows it, see :class:`viser.infra.Message`."""
         return {"type": RunJavascriptMessage.__name__, "source": self.source}
 
 
-class Overlay:
+class Card:
     """A card over the scene.
 
     Attributes:
@@ -229,6 +229,6 @@ def _plots(now: PageState) -> list[dict[str, Any]]:
     ]
     errors = [curve(POSITION, "[mm]", true), curve(ROTATION, "[deg]", estimated)]
     return [
-        {"title": "contact force [N]", "curves": forces, "most": MOST * now.force_limit},
+        {"title": "contact force [N]", "curves": forces, "most": HIGHEST * now.force_limit},
         {"title": "tracking error", "curves": errors, "most": None},
     ]
