@@ -123,7 +123,7 @@ STACK = dict(
             "tamsi_sim*",
         ],
     ),
-    package_data={"": ["py.typed"], "contact_stack": ["help/*.txt"]},
+    package_data={"": ["py.typed"], "contact_stack": ["help/*.txt", "viewer/*.js"]},
     install_requires=[
         *SIMULATION,
         *PAGE,

@@ -5,7 +5,7 @@ the arm compares: a node that means another robot is named, and the arm is not c
 
 The driver's messages are the hardware's own, and do not tell whether a simulator stands in the
 robot's place. So a simulator also publishes a topic that no driver has; that it is there is enough,
-and no message of it has to arrive.
+and no message of it has to arrive. Whether it is paused it says on another one.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from contact_ros.qos import LATCHED, LATCHED_BY_MANY
 from contact_ros.validation import MessageError, at_most
 
 SIMULATED_TOPIC = "simulated_robot"
+PAUSED_TOPIC = "simulation_paused"
 FINGERPRINT_TOPIC = "robot_fingerprint"
 
 PERIOD = 0.5

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from contact_stack_msgs.msg import ContactArray, ControllerStatus
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
+from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from contact_aware_control.contact import ContactReport
@@ -35,6 +36,7 @@ from contact_aware_control.node.target_topics import TargetTopics
 from contact_aware_control.precompile import precompile_controller
 from contact_aware_control.safety.goal_checker import GoalChecker
 from contact_aware_control.safety.status import LinkState, Mode, Request, Status
+from contact_aware_control.safety.supervisor import Activity
 from contact_aware_control.targets import StreamedTargets
 from contact_core.base.errors import ContactStackError
 from contact_core.robot.arm_state import ArmState, SoundCommand
@@ -44,12 +46,12 @@ from contact_ros.diagnostics import ClockMonitor, Diagnostics, Health, Level
 from contact_ros.driver_profile import CommandWriter, StateReader, driver_profile
 from contact_ros.entry_point import freeze_garbage_collector, run
 from contact_ros.geometry import BaseFrames
-from contact_ros.identity import RobotIdentity
+from contact_ros.identity import PAUSED_TOPIC, RobotIdentity
 from contact_ros.lifecycle import ManagedNode
 from contact_ros.lockstep import Participant, TickInputs
 from contact_ros.loop import ErrorRelay, FixedRateLoop
 from contact_ros.parameters import read
-from contact_ros.qos import signal_publisher, signal_subscription
+from contact_ros.qos import LATCHED, signal_publisher, signal_subscription
 from contact_ros.real_time import RealTimeReport, enter_real_time
 from contact_ros.stamps import to_nanoseconds, to_time
 
@@ -57,6 +59,9 @@ NAME = "contact_aware_controller"
 
 MAX_STATES = 50
 """At most this many joint states are kept for a tick: those of a quarter of a second."""
+
+LONGEST_STEP = 50_000_000
+"""A paused simulation does not make longer ones [ns]: where a stamp has passed more, it goes on."""
 
 
 class ControllerNode(ManagedNode):
@@ -84,11 +89,13 @@ class ControllerNode(ManagedNode):
         self._lock = threading.Lock()
         self._state: ArmState | None = None
         self._states: deque[ArmState] = deque(maxlen=MAX_STATES)
+        self._driver_stamp = 0
         self._sent = 0
         self._report: ContactReport | None = None
         self._rejected = 0
         self._kept: SoundCommand | None = None
         self._status: LoopStatus | None = None
+        self._command: SoundCommand | None = None
         self._rate = _RateMeter()
         self._real_time: RealTimeReport | None = None
 
@@ -101,6 +108,16 @@ class ControllerNode(ManagedNode):
         )
         real = config.hardware and not config.accept_simulator
         self._identity = RobotIdentity(self, profile, description, real)
+        # Nobody hears it on a real robot, where states that stop are a fault.
+        self._pauses = (
+            []
+            if real or config.lockstep
+            else [
+                self.create_subscription(
+                    Bool, profile.topic(PAUSED_TOPIC), self._simulation_paused, LATCHED
+                )
+            ]
+        )
         self._writer = CommandWriter(self, profile, config.lockstep)
         self._status_publisher = self.create_publisher(
             ControllerStatus, "controller_status", signal_publisher(config.lockstep)
@@ -163,7 +180,7 @@ class ControllerNode(ManagedNode):
         if self._participant is not None:
             self._participant.announce()
         else:
-            self.leave_waiting(self._contacts, *self._reader.subscriptions)
+            self.leave_waiting(self._contacts, *self._pauses, *self._reader.subscriptions)
             # What stops the arm waits for nothing that the executor's thread is at.
             self.leave_waiting(*self._external_stop.subscriptions, *self._requests)
             self._timer = FixedRateLoop(
@@ -221,9 +238,20 @@ class ControllerNode(ManagedNode):
             return
         # Ages count from arrival: the robot's clock need not be ours.
         with self._lock:
+            passed, self._driver_stamp = state.stamp - self._driver_stamp, state.stamp
+            if passed > LONGEST_STEP:
+                self._loop_clock.stop(False)  # the word that it goes on may come later
+            if self._loop_clock.stopped:
+                if passed <= 0:
+                    return
+                self._loop_clock.step(passed)
+            driver_stamp = state.stamp - self._loop_clock.stood
             self._states.append(
-                dataclasses.replace(state, stamp=self._now(), driver_stamp=state.stamp)
+                dataclasses.replace(state, stamp=self._now(), driver_stamp=driver_stamp)
             )
+
+    def _simulation_paused(self, message: Bool) -> None:
+        self._loop_clock.stop(message.data)
 
     def _wait_for_state(self, seconds: float) -> bool:
         """Wait for a joint state in the loop's thread; say whether there is one."""
@@ -263,11 +291,14 @@ class ControllerNode(ManagedNode):
         """One period: decide, command, report."""
         age = 1e-9 * (time.time_ns() - self._sent) if self._sent else math.nan
         if self._participant is None:
-            self.take(*self._external_stop.subscriptions, self._contacts)
+            self.take(*self._external_stop.subscriptions, self._contacts, *self._pauses)
             self.answer(*self._requests)
             self._goals.take_cancels()
         self._external_stop.check()
         self._count_rejections()
+        if self._loop_clock.stopped and not self._states and self._status is not None:
+            self._repeat(now, self._status, age)
+            return
         with self._lock:
             start = time.perf_counter()
             goal = self._targets.goal(self._loop_state, now, self._goals.current(now))
@@ -277,6 +308,7 @@ class ControllerNode(ManagedNode):
                 now, self._state, self._report, goal, tuple(earlier), self._rivals.finding
             )
             self._loop_state, command, status = self._loop.tick(self._loop_state, inputs)
+            self._command = command
             if command is not None:
                 self._kept = None
                 self._writer.publish_command(command)
@@ -290,6 +322,13 @@ class ControllerNode(ManagedNode):
             if self._log.tick(inputs, self._loop_state, command, status):
                 self._incidents.write(status.status.name)
         self._publish_status(now, status, duration, age)
+
+    def _repeat(self, now: int, status: LoopStatus, age: float) -> None:
+        """Say again what was said before the simulation was paused, so that nobody misses us."""
+        active = self._loop_state.supervisor.activity is Activity.ON
+        if active and self._command is not None:
+            self._writer.publish_command(self._command)
+        self._publish_status(now, status, 0.0, age)
 
     def _answer_simulator(self) -> None:
         """Give the robot back the command it has: in lock-step it waits for one."""

@@ -36,7 +36,11 @@ class LoopClock:
     """Steady time that began as ROS time.
 
     ROS time may jump, when the system's clock is set or a simulator restarts. A watchdog
-    must not: its ages are differences of this clock, which only ever goes on.
+    must not: its ages are differences of this clock, which only ever goes on. It stands still
+    while a simulator is paused, but for the periods that this makes one by one.
+
+    Attributes:
+        stopped: Whether it stands still.
     """
 
     def __init__(
@@ -50,11 +54,30 @@ class LoopClock:
         """
         self._ros_now = ros_now
         self._steady_now = steady_now
-        self._offset = ros_now() - steady_now()
+        self._began = self._offset = ros_now() - steady_now()
+        self._stands_at = 0
+        self.stopped = False
+
+    @property
+    def stood(self) -> int:
+        """For how long it has stood still, up to when it went on last [ns]."""
+        return self._began - self._offset
 
     def now(self) -> int:
         """Return the time [ns]."""
-        return self._steady_now() + self._offset
+        return self._stands_at if self.stopped else self._steady_now() + self._offset
+
+    def stop(self, stopped: bool) -> None:
+        """Let it stand still, or go on from there."""
+        if stopped:
+            self._stands_at = self.now()
+        elif self.stopped:
+            self._offset = self._stands_at - self._steady_now()
+        self.stopped = stopped
+
+    def step(self, nanoseconds: int) -> None:
+        """Advance it while it stands still."""
+        self._stands_at += nanoseconds
 
     def from_ros(self, stamp: int) -> int:
         """Translate a ROS time, with the clock of ROS as it is now.

@@ -63,6 +63,21 @@ class MessageBuffer(AsyncMessageBuffer):
         super().__init__(event_loop, persistent_messages, LoopEvent(event_loop))
 
 
+LANGUAGE = """<script>
+// Where the locale is C, browsers name a language that JavaScript refuses: the page stays white.
+try {
+  Intl.getCanonicalLocales(navigator.language);
+} catch {
+  Object.defineProperty(navigator, "language", { value: "en" });
+}
+</script>"""
+
+
+def for_any_locale(page: str) -> str:
+    """Return the text of Viser's page as one that browsers of any locale show."""
+    return page.replace("<head>", f"<head>{LANGUAGE}", 1)
+
+
 _infra.AsyncMessageBuffer = MessageBuffer  # type: ignore[assignment, attr-defined]
 
 

@@ -16,8 +16,9 @@ from tqdm import tqdm
 from contact_core.base.errors import ConfigError, ContactStackError
 from contact_core.base.results import at_least
 from contact_core.base.waiting import LONG
+from contact_core.model.drawing import for_any_locale
 from contact_stack.viewer.browser import ADDRESS, open_browser
-from contact_stack.viewer.page import Page
+from contact_stack.viewer.page import Page, narrow_view
 from contact_stack.viewer.recording import RATE, Recording, beside, load_recording
 from contact_stack.viewer.scene_model import scene_model_of
 
@@ -27,8 +28,13 @@ SPEEDS = {"1/10": 0.1, "1/4": 0.25, "1/2": 0.5, "1": 1.0, "2": 2.0, "4": 4.0}
 STEP = 0.05
 """Of the timeline [s]."""
 
-CAPTION = (0.3, 0.0, 1.2)
-"""Where time and force are written in an exported page, which has no room beside the scene [m]."""
+
+NARROW_EXPORT = """<script>
+// Nobody steps back for a narrow window here, as a server does; Viser takes a camera from the URL.
+if (matchMedia("(max-aspect-ratio: 1)").matches && !location.search) {{
+  location.replace("?initialCameraPosition={}&initialCameraLookAt={}");
+}}
+</script>"""
 
 
 class RecordingPlayer:
@@ -66,7 +72,7 @@ class RecordingPlayer:
             if playing and self.time >= self._recording.duration:
                 self.time = 0.0
             self.playing = playing
-        self._button.label = "pause" if playing else "play"
+        self._button.label = "pause" if playing else "continue"
         self._button.icon = viser.Icon.PLAYER_PAUSE if playing else viser.Icon.PLAYER_PLAY
 
     def advance(self, seconds: float) -> None:
@@ -114,16 +120,15 @@ def export(page: Page, recording: Recording, file: Path) -> None:
     Raises:
         OSError: If it cannot be written.
     """
-    scene = page.server.scene
-    caption = scene.add_label("/caption", "", position=CAPTION, anchor="bottom-center")
     page.draw(recording.pictures[0])
     serializer = page.server.get_scene_serializer()
     for picture in tqdm(recording.pictures, file.name, unit=" pictures", delay=LONG, leave=False):
         page.draw(picture)
-        caption.text = f"{picture.time:.2f} s   {picture.state}   {picture.true_force:.1f} N"
         serializer.insert_sleep(1.0 / RATE)
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(serializer.as_html())
+    views = (",".join(f"{number:.3f}" for number in view) for view in narrow_view())
+    text = serializer.as_html().replace("<head>", f"<head>{NARROW_EXPORT.format(*views)}", 1)
+    file.write_text(for_any_locale(text))
 
 
 HOST, PORT = "127.0.0.1", 8080
@@ -154,7 +159,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--beside", type=Path, metavar="FILE",
-        help="show the arm of another recording as well, translucent, e.g. the baseline's",
+        help="show another recording as well, its arm as an outline, e.g. the baseline's",
     )  # fmt: skip
     parser.add_argument(
         "--scene", default="", help="what is shown, a file of config/scenes or a path"

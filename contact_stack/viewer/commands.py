@@ -86,7 +86,11 @@ class GraphCommands:
         self._pulls = node.create_publisher(Pull, f"{SIMULATOR}/pull", 1)
         # Only while a person leads the tool: the controller tells who streams targets.
         self._targets: Publisher | None = None
-        self._arm = {name: node.create_client(Trigger, f"{CONTROLLER}/{name}") for name in ARM}
+        self._arm = {
+            name: node.create_client(Trigger, f"{CONTROLLER}/{name}")
+            for pair in ARM.values()
+            for name in pair
+        }
         self._parameters = {
             name: node.create_client(SetParameters, f"{name}/set_parameters")
             for name in (CONTROLLER, SIMULATOR)
@@ -135,7 +139,7 @@ class GraphCommands:
         match request:
             case "step":
                 self._ask(request, self._step, Step.Request(ticks=1))
-            case "start again":
+            case "restart":
                 self._ask(request, self._reset, Reset.Request())
             case _:
                 self._ask(request, self._pause, Pause.Request(pause=request == "pause"))

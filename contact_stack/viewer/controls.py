@@ -25,13 +25,14 @@ SOFTEST, STIFFEST, SPRING = 50.0, 1000.0, 300.0
 """Stiffness of the hand's spring [N/m]: its range, and at the start."""
 MAX_LIMIT = 40.0
 """End of the slider of the force limit [N]."""
-ARM = ("hold", "resume", "stop", "reset")
-SIMULATION = ("pause", "go on", "step", "start again")
+ARM = {"motion": ("hold", "resume"), "fault": ("stop", "reset")}
+SIMULATION = {"time": ("pause", "continue"), "": ("step", "restart")}
+"""What is asked for by buttons, each with the one that undoes it where there is one."""
 UNBOUNDED = "as it can"
 PACES = {"1/20": 0.05, "1/10": 0.1, "1/4": 0.25, "1/2": 0.5, "1": 1.0, UNBOUNDED: 0.0}
 """As they are called -> simulated seconds that pass in a real one at most, 0 for no bound."""
-FIRST = 1.0
-"""Order of the controls on the page: below the state, above the plots."""
+ROBOT, SIMULATED = 1.0, 2.0
+"""Order of the groups on the page."""
 GIZMO = 0.2
 """Size of the tool's goal [m]."""
 
@@ -81,10 +82,10 @@ class Commands(ObjectCommands, Protocol):
         """Lead the tool to a pose from now on, world frame, or nowhere."""
 
     def ask_arm(self, request: str) -> None:
-        """Make one of the requests ARM of the controller."""
+        """Make one of the requests in ARM of the controller."""
 
     def ask_simulation(self, request: str) -> None:
-        """Make one of the requests SIMULATION of the simulator."""
+        """Make one of the requests in SIMULATION of the simulator."""
 
     def choose_controller(self, name: str) -> None:
         """Let another controller take over."""
@@ -121,7 +122,12 @@ class Permissions:
 
 
 class Controls:
-    """Buttons, sliders, the tool's goal, and links that can be dragged."""
+    """Buttons, sliders, the tool's goal, and links that can be dragged.
+
+    Attributes:
+        robot: The group of what is asked of the robot.
+        simulation: The group of what is asked of the simulator; None without one.
+    """
 
     def __init__(self, canvas: Canvas, permissions: Permissions, robot: UrdfScene) -> None:
         """Add them to the page.
@@ -132,46 +138,52 @@ class Controls:
             robot: The robot on it.
         """
         self._canvas, self._robot = canvas, robot
-        self._commands = commands = permissions.commands
+        self._commands = permissions.commands
         self._tool, self._simulated = permissions.tool, permissions.simulated
         self._owner = canvas.client_id if isinstance(canvas, viser.ClientHandle) else None
         self._grip: Grip | None = None
         self._goal: viser.TransformControlsHandle | None = None
         self._settings: ArmSettings | None = None
-        gui = canvas.gui
-        with gui.add_folder("touch", order=FIRST):
-            if self._simulated:
-                self._arrow = ForceArrows(canvas, "/hand", HAND_COLOR)
-                self._hand = gui.add_markdown("")
-                self._spring = gui.add_slider("spring [N/m]", SOFTEST, STIFFEST, 10.0, SPRING)
-            led = gui.add_checkbox("move the tool", False, hint="Drag the arrows at the tool.")
-            led.on_update(lambda event: self._show_goal(bool(event.target.value)))
-        with gui.add_folder("arm", order=FIRST + 1):
-            arm = gui.add_button_group("", ARM)
-            arm.on_click(lambda event: commands.ask_arm(str(event.target.value)))
-            self._controller = gui.add_dropdown("controller", tuple(CONTROLLERS))
-            self._limit = gui.add_slider("force limit [N]", 1.0, MAX_LIMIT, 0.5, permissions.limit)
-            self._controller.on_update(by_hand(lambda name: commands.choose_controller(str(name))))
-            self._limit.on_update(by_hand(lambda value: commands.limit_force(float(value))))
-            fingers = gui.add_button_group("gripper", ("open", "close"))
-            fingers.on_click(lambda event: commands.grip(event.target.value == "open"))
+        self._offer_robot(permissions.limit)
+        self.simulation: viser.GuiFolderHandle | None = None
         if self._simulated:
-            self._offer_time()
+            self._offer_simulation()
             for link in permissions.links:
                 for handle in robot.solids.get(link, ()):
                     self._let_drag(handle, link)
         self.draw()
 
-    def _offer_time(self) -> None:
+    def _offer_robot(self, limit: float) -> None:
         gui, commands = self._canvas.gui, self._commands
-        with gui.add_folder("simulation", order=FIRST + 2):
-            simulation = gui.add_button_group("", SIMULATION)
-            simulation.on_click(lambda event: commands.ask_simulation(str(event.target.value)))
+        self.robot = gui.add_folder("robot", order=ROBOT)
+        with self.robot:
+            for label, pair in ARM.items():
+                asked = gui.add_button_group(label, pair)
+                asked.on_click(lambda event: commands.ask_arm(str(event.target.value)))
+            led = gui.add_checkbox("move the tool", False, hint="Drag the arrows at the tool.")
+            led.on_update(lambda event: self._show_goal(bool(event.target.value)))
+            self._controller = gui.add_dropdown("controller", tuple(CONTROLLERS))
+            self._limit = gui.add_slider("force limit [N]", 1.0, MAX_LIMIT, 0.5, limit)
+            self._controller.on_update(by_hand(lambda name: commands.choose_controller(str(name))))
+            self._limit.on_update(by_hand(lambda value: commands.limit_force(float(value))))
+            fingers = gui.add_button_group("gripper", ("open", "close"))
+            fingers.on_click(lambda event: commands.grip(event.target.value == "open"))
+
+    def _offer_simulation(self) -> None:
+        canvas, gui, commands = self._canvas, self._canvas.gui, self._commands
+        self._arrow = ForceArrows(canvas, "/hand", HAND_COLOR)
+        self.simulation = gui.add_folder("simulation", order=SIMULATED)
+        with self.simulation:
+            for label, pair in SIMULATION.items():
+                asked = gui.add_button_group(label, pair)
+                asked.on_click(lambda event: commands.ask_simulation(str(event.target.value)))
             pace = gui.add_dropdown(
                 "speed", tuple(PACES), initial_value=UNBOUNDED,
                 hint="Of real time; in lock-step only, for otherwise all nodes go by the clock.",
             )  # fmt: skip
             pace.on_update(lambda event: commands.slow_down(PACES[event.target.value]))
+            self._hand = gui.add_markdown("")
+            self._spring = gui.add_slider("spring [N/m]", SOFTEST, STIFFEST, 10.0, SPRING)
 
     def let_go(self) -> None:
         """Lead and pull the arm no longer."""
@@ -194,7 +206,7 @@ class Controls:
             return
         grip = self._grip
         if grip is None:
-            self._hand.content = "Drag any link of the arm with the mouse."
+            self._hand.content = ""
             self._arrow.draw([], [])
             return
         point = self._robot.pose(grip.link).act(grip.point)
@@ -248,14 +260,20 @@ def _pose(goal: Any) -> pin.SE3:
     return pin.SE3(pin.Quaternion(w, x, y, z).normalized().matrix(), np.array(goal.position))
 
 
-DOOR, PLACING, SURROUNDINGS = 0.2, 4.0, 5.0
-"""Order of the question for the token, which is the first, and of what is done with objects."""
+DOOR = 0.2
+"""Order of the question for the token, which is the first."""
 ASKS = "Nothing can be moved from here without the token that the terminal shows."
 REFUSES = "**This is not the token.** Nothing can be moved from here without it."
 
 
 class UserControls:
-    """The controls of all who look at a page, or of one of them."""
+    """The controls of all who look at a page, or of one of them.
+
+    Attributes:
+        controls: Those of the arm and of time.
+        placing: Those of objects; None without any.
+        simulated: Whether links can be pulled.
+    """
 
     def __init__(
         self,
@@ -274,15 +292,17 @@ class UserControls:
             objects: Those on the page that can be pushed.
             copy_of: Draws the translucent copy of one.
         """
-        commands = permissions.commands
+        commands, self.simulated = permissions.commands, permissions.simulated
         self.controls = Controls(canvas, permissions, robot)
-        if permissions.simulated:
-            SurroundingsControls(canvas, commands, permissions.obstacles, SURROUNDINGS)
+        if self.controls.simulation is not None:
+            with self.controls.simulation:
+                SurroundingsControls(canvas, commands, permissions.obstacles)
         self.placing: GoalPlacement | None = None
         if objects:
-            self.placing = GoalPlacement(
-                canvas, commands, objects, lambda name: copy_of(canvas, name), PLACING
-            )
+            with self.controls.robot:
+                self.placing = GoalPlacement(
+                    canvas, commands, objects, lambda name: copy_of(canvas, name)
+                )
 
     def draw(self) -> None:
         """Bring them up to date."""

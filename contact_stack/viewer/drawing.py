@@ -12,11 +12,11 @@ import viser
 from contact_core.model.drawing import Canvas, Color, draw_solid, pose_of
 from contact_core.model.visuals import read_visuals
 
-GHOST_OPACITY = 0.35
+GHOST_OPACITY, GHOST_SIZE = 0.55, 1.05
+"""Of a ghost: it is a little larger, and seen from inside, so that it is an outline where the same
+thing is, and nothing flickers there."""
 LAMP, LIT = (2.0, -2.0, 3.6), (0.4, 0.0, 0.0)
 """Where the lamp is, and what it is directed at [m]."""
-SAME = 0.002
-"""How far a link of a ghost is away if it is seen [m]; likewise of its axes."""
 GROUND_COLOR = (185, 188, 194)
 CONE_HEIGHT, CONE_SIDES = 0.25, 24
 """Of a friction cone [m], and the number of its faces."""
@@ -78,6 +78,11 @@ class UrdfScene:
             meshes: list[Any] = draw_solid(server, *placed, opacity)
             for mesh in meshes:
                 mesh.receive_shadow, mesh.cast_shadow = False, ghost is None
+                if ghost is not None:
+                    mesh.side = "back"
+                    # The origin of a mesh may be anywhere.
+                    if not isinstance(mesh, viser.MeshHandle):
+                        mesh.scale = tuple((GHOST_SIZE * np.ones(3) * mesh.scale).tolist())
             self.solids.setdefault(link, []).extend(meshes)
         self.move_joints({})
 
@@ -122,17 +127,6 @@ class UrdfScene:
         pin.forwardKinematics(self._model, self._data, self._position)
         for node, placement in zip(self._joints, self._data.oMi, strict=True):
             node.position, node.wxyz = pose_of(placement)
-
-    def stand_out(self, other: UrdfScene) -> None:
-        """Hide links that are where another drawing of the same URDF has them, and would flicker.
-
-        Args:
-            other: The other one, with its root at the same place.
-        """
-        for node, here, there in zip(self._joints, self._data.oMi, other._data.oMi, strict=True):
-            way = here.translation - there.translation
-            turn = here.rotation - there.rotation
-            node.visible = bool(np.abs(way).max() > SAME or np.abs(turn).max() > SAME)
 
 
 class FrictionCones:

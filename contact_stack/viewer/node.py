@@ -19,7 +19,7 @@ from contact_stack_msgs.action import FollowPoseTrajectory
 from contact_stack_msgs.msg import ContactArray, ControllerStatus
 from control_msgs.action import FollowJointTrajectory
 from sensor_msgs.msg import JointState, PointCloud2
-from std_msgs.msg import String
+from std_msgs.msg import Bool, String
 from tf2_msgs.msg import TFMessage
 
 from contact_aware_control.config import ControllerConfig
@@ -32,7 +32,12 @@ from contact_ros.diagnostics import Diagnostics
 from contact_ros.driver_profile import DriverConfig, StateReader, driver_profile
 from contact_ros.entry_point import run
 from contact_ros.guarded_node import GuardedNode
-from contact_ros.identity import SIMULATED_TOPIC, RobotNodeConfig, announce_robot
+from contact_ros.identity import (
+    PAUSED_TOPIC,
+    SIMULATED_TOPIC,
+    RobotNodeConfig,
+    announce_robot,
+)
 from contact_ros.parameters import read
 from contact_ros.qos import LATCHED, signal_subscription
 from contact_ros.stamps import steady_timer
@@ -64,9 +69,9 @@ class LookBack:
         self._pictures: deque[PageState] = deque()
         self._back, self._at = 0.0, 0.0
         gui = page.server.gui
-        with gui.add_folder("time", order=0.5):
-            self._slider = gui.add_slider("look back [s]", -seconds, 0.0, STEP, 0.0)
-            live = gui.add_button("live", hint="Show what is happening now.")
+        with page.look:
+            self._slider = gui.add_slider("look back [s]", -seconds, 0.0, STEP, 0.0, order=0.0)
+            live = gui.add_button("live", hint="Show what is happening now.", order=0.0)
         live.on_click(lambda event: self.go_live())
 
     def go_live(self) -> None:
@@ -146,7 +151,7 @@ class ViewerConfig(RobotNodeConfig):
     memory: float = parameter(60.0, "how far the page looks back", unit="s", low=1.0, high=600.0)
     beside: str = parameter(
         "",
-        "recording whose arm is shown as well, translucent, aligned to the moment at which "
+        "recording whose arm is shown as well, as an outline, aligned to the moment at which "
         "each begins to move",
     )
     commands: bool = parameter(
@@ -211,7 +216,8 @@ class ViewerNode(GuardedNode):
         self._listener = Listener(self._links, movable, ControllerConfig().force.limit)
         self._announcement = announce_robot(self, robot)
         urdfs = {name: read_urdf(item.urdf) for name, item in objects.items()}
-        model = SceneModel(robot.urdf, robot.arm_joints, urdfs, movable)
+        name = scene.config.name if scene is not None else robot.name
+        model = SceneModel(robot.urdf, robot.arm_joints, urdfs, movable, name)
         self._page = Page(model, config.host, config.port, config.history)
         self._past = LookBack(self._page, config.memory)
         self._reference = ShownReference(robot)
@@ -219,6 +225,7 @@ class ViewerNode(GuardedNode):
             OtherRun(load_recording(Path(config.beside), model)) if config.beside else None
         )
         self._extra: dict[str, Any] = {}
+        self._commands: GraphCommands | None = None
         # In any mode the latest sample is enough: the page is no participant.
         latest = signal_subscription(lockstep=False)
         heard = [
@@ -240,6 +247,9 @@ class ViewerNode(GuardedNode):
         self._simulator = self.create_subscription(
             String, profile.topic(SIMULATED_TOPIC), self._simulated, LATCHED
         )
+        self._pauses = self.create_subscription(
+            Bool, profile.topic(PAUSED_TOPIC), self._paused, LATCHED
+        )
         self._diagnostics = Diagnostics(self, self._reader.health)
         self._rate = config.rate
         self._timer = steady_timer(self, 1.0 / config.rate, self._draw)
@@ -255,13 +265,19 @@ class ViewerNode(GuardedNode):
     def _simulated(self, message: String) -> None:
         """Offer commands: what moves is no robot."""
         self._pace = self._pace or Pace()
+        self._page.card.kind = "simulation"
         if not self._offered:
             self._offer(simulated=True)
+
+    def _paused(self, message: Bool) -> None:
+        self._page.card.kind = "paused simulation" if message.data else "simulation"
 
     def _offer(self, simulated: bool) -> None:
         self._offered = True
         robot, page = self._robot, self._page
-        commands = GraphCommands(self, self._scene, robot.base_link, robot.open_position, page.say)
+        self._commands = commands = GraphCommands(
+            self, self._scene, robot.base_link, robot.open_position, page.say
+        )
         limit = ControllerConfig().force.limit
         token = "" if simulated and self._local else secrets.token_urlsafe(TOKEN_BYTES)
         page.offer(
@@ -277,6 +293,8 @@ class ViewerNode(GuardedNode):
         now = self._listener.now
         if self._pace is not None:
             now.pace = self._pace.measure(now.time, time.monotonic())
+        if self._commands is not None and self._commands.settings is not None:
+            now.name = self._commands.settings.controller
         watched = self._page.watched
         rate = self._rate if watched else min(UNWATCHED_RATE, self._rate)
         self._timer.timer_period_ns = round(1e9 / rate)

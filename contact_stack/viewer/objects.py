@@ -56,19 +56,16 @@ class ObjectCommands(Protocol):
 class SurroundingsControls:
     """Sliders for friction, stiffness and the height of an obstacle."""
 
-    def __init__(
-        self, server: Canvas, commands: ObjectCommands, obstacles: Sequence[str], order: float
-    ) -> None:
-        """Add them to the page.
+    def __init__(self, server: Canvas, commands: ObjectCommands, obstacles: Sequence[str]) -> None:
+        """Add them to the group that is open.
 
         Args:
             server: The page.
             commands: Does what is asked.
             obstacles: Fixed objects that can stand higher or lower.
-            order: Of the folder on the page.
         """
         gui = server.gui
-        with gui.add_folder("surroundings", order=order, expand_by_default=False):
+        with gui.add_folder("surroundings", expand_by_default=False):
             inputs: dict[str, Any] = {
                 "friction": gui.add_slider(
                     "friction", 0.0, MAX_FRICTION, 0.05, 1.0,
@@ -102,28 +99,26 @@ class GoalPlacement:
         commands: ObjectCommands,
         objects: Mapping[str, UrdfScene],
         draw: Callable[[str], UrdfScene],
-        order: float,
     ) -> None:
-        """Add the controls to the page.
+        """Add the controls to the group that is open.
 
         Args:
             server: The page.
             commands: Does what is asked.
             objects: Those that can be pushed, on the page.
             draw: Draws the translucent copy of one.
-            order: Of the folder on the page.
         """
         self._server, self._commands = server, commands
         self._objects, self._draw = objects, draw
         self._copy: UrdfScene | None = None
         self._goal: viser.TransformControlsHandle | None = None
         gui = server.gui
-        with gui.add_folder("bring an object to its place", order=order):
+        with gui.add_folder("bring an object to its place", expand_by_default=False):
             self._object = gui.add_dropdown("object", tuple(objects))
             self._chosen = gui.add_checkbox(
                 "choose a place", False, hint="Click on the table, or drag the green copy."
             )
-            asked = gui.add_button_group("", ("bring it", "give up"))
+            asked = gui.add_button_group("", ("bring it", "cancel"))
             self._says = gui.add_markdown("")
         self._object.on_update(lambda event: self._choose())
         self._chosen.on_update(lambda event: self._choose())

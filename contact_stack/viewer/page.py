@@ -1,53 +1,45 @@
-"""The page: the robot, the objects, contact forces as arrows, and rolling plots.
+"""The page: the robot, the objects, contact forces as arrows, and what is written over them.
 
 ROS-free: it is fed with numbers and draws what it has at the rate its owner asks for.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from html import escape
 
 import numpy as np
 import viser
-from viser import uplot
 
 from contact_aware_control.estimation.config import ParticleConfig
-from contact_core.model.drawing import Canvas, ForceArrows, silence
-from contact_stack.viewer.controls import Permissions, TokenPrompt, UserControls
+from contact_core.model.drawing import Canvas, Color, ForceArrows, silence
+from contact_stack.viewer.card import (
+    BESIDE_COLOR,
+    ESTIMATE_COLOR,
+    TRUE_COLOR,
+    Card,
+    Sign,
+    css,
+)
+from contact_stack.viewer.controls import HAND_COLOR, Permissions, TokenPrompt, UserControls
 from contact_stack.viewer.drawing import FrictionCones, UrdfScene, light
 from contact_stack.viewer.objects import PLACE_COLOR
-from contact_stack.viewer.plots import Quantities, RollingPlot, TimelinePlot
 from contact_stack.viewer.scene_model import SceneModel
 from contact_stack.viewer.serving import TITLE, served_our_way
 from contact_stack.viewer.snapshot import PageState
 
-TRUE_COLOR = (217, 115, 13)
-ESTIMATE_COLOR = (11, 110, 153)
-LIMIT_COLOR = "#777777"
 ARROW_OFFSET = 0.015
 FLOOR_HEIGHT = -0.47
 FLOOR_COLOR, FLOOR_LINES = (236, 239, 242), (205, 211, 217)
 CAMERA_POSITION = (1.45, -1.35, 0.95)
 CAMERA_TARGET = (0.5, 0.0, 0.3)
-GHOST_COLOR, REFERENCE_COLOR, BESIDE_COLOR = (0.25, 0.55, 1.0), (0.2, 0.7, 0.35), (0.85, 0.3, 0.25)
-BESIDE_TEXT = (217, 77, 64)
+GHOST_COLOR, REFERENCE_COLOR = (64, 140, 255), (51, 179, 89)
 PARTICLE_COLOR, PARTICLE_SIZE = (142, 36, 170), 0.02
-STATE_COLORS = {
-    "waiting": "#777777",
-    "INACTIVE": "#777777",
-    "HOLD": "#1c6fb8",
-    "TRACKING": "#2b8a3e",
-    "CONSERVATIVE": "#b35c00",
-    "FAULT": "#c0392b",
-}
-SWITCHES = 9.0
-"""Order of what is shown on request: above the plots."""
-PLOT_RATE = 5.0
-"""How often plots are drawn [Hz]; a browser without a graphics card draws them slowly."""
-NARROW, NARROW_SHIFT = 1.5, np.array([0.0, 0.0, 0.45])
-"""How much further away the camera then is, and how much lower it looks, past the controls [m]."""
+LOOK = 9.0
+"""Order of what is shown on request: below everything else."""
+ARROW, ARM, DOT, CONE = "\u2192", "\u25a2", "\u25cf", "\u25b2"
+"""Signs of the legend, none of which a telephone makes a picture of."""
+NARROW, NARROW_SHIFT = 1.5, np.array([0.0, 0.0, 0.35])
+"""How much further away the camera then is, and how much higher it looks, past what is written."""
 NOTICE = 6.0
 """How long a notice stays on the page [s]."""
 
@@ -58,6 +50,8 @@ class Page:
     Attributes:
         server: Viser's.
         address: Where a browser finds it.
+        card: What is written over the scene.
+        look: The group of what a person chooses for the eye alone.
     """
 
     def __init__(
@@ -106,21 +100,26 @@ class Page:
         self._cones = FrictionCones(
             self.server, "/contacts/cones", ESTIMATE_COLOR, ParticleConfig().friction
         )
-        self._ghost = UrdfScene(self.server, "/ghost", model.urdf, GHOST_COLOR)
-        self._reference = UrdfScene(self.server, "/reference", model.urdf, REFERENCE_COLOR)
-        self._beside = UrdfScene(self.server, "/beside", model.urdf, BESIDE_COLOR)
+        self._ghost = UrdfScene(self.server, "/ghost", model.urdf, _share(GHOST_COLOR))
+        self._reference = UrdfScene(self.server, "/reference", model.urdf, _share(REFERENCE_COLOR))
+        self._beside = UrdfScene(self.server, "/beside", model.urdf, _share(BESIDE_COLOR))
         self._particles = self.server.scene.add_point_cloud(
             "/contacts/particles", np.zeros((0, 3)), PARTICLE_COLOR, point_size=PARTICLE_SIZE,
             point_shape="circle", precision="float32",
         )  # fmt: skip
         self._arm_joints = model.arm_joints
+        self.card = Card(self.server, model.name, history, pictures)
         gui = self.server.gui
-        self._status = gui.add_html("waiting for the graph", order=0.0)
-        with gui.add_folder("show", order=SWITCHES, expand_by_default=False):
+        # Folded at first: what matters is written over the scene.
+        self.look = gui.add_folder("look", order=LOOK, expand_by_default=False)
+        with self.look:
             self._command_shown = gui.add_checkbox(
-                "commanded arm",
+                "commanded",
                 False,
                 hint="Where the controller pulls the arm to, by its springs.",
+            )
+            self._reference_shown = gui.add_checkbox(
+                "reference", False, hint="Where the motion that is followed has the arm."
             )
             self._cones_shown = gui.add_checkbox(
                 "friction cones", False, hint="Where the estimator lets contact forces point."
@@ -128,16 +127,9 @@ class Page:
             self._particles_shown = gui.add_checkbox(
                 "particles", False, hint="Where the estimator thinks that a contact may be."
             )
-            self._reference_shown = gui.add_checkbox(
-                "reference arm", False, hint="Where the motion that is followed has the arm."
+            self._tracking_shown = gui.add_checkbox(
+                "tracking error", False, hint="How far the tool is from the motion it follows."
             )
-        self._plots = [
-            TimelinePlot(self.server, *plot, pictures)
-            if pictures
-            else RollingPlot(self.server, *plot, history)
-            for plot in _plots()
-        ]
-        self._plots_due = 0.0
         self.address = f"http://{host}:{self.server.get_port()}"
         self._urdfs, self._movable = model.objects, model.movable
         self._controls: dict[int | None, UserControls] = {}
@@ -199,8 +191,7 @@ class Page:
         Args:
             now: What would be shown.
         """
-        for plot in self._plots:
-            plot.note(now)
+        self.card.note(now)
 
     def draw(self, now: PageState, live: PageState | None = None) -> None:
         """Bring the page up to date.
@@ -215,8 +206,8 @@ class Page:
         for name, (position, quaternion) in now.objects.items():
             if name in self._objects:
                 self._objects[name].move_root(position, quaternion)
-        self._true.draw(now.true_points, now.true_forces)
-        self._estimated.draw(now.estimated_points, now.estimated_forces)
+        self._true.draw(now.true_points, now.true_forces or ())
+        self._estimated.draw(now.estimated_points, now.estimated_forces or ())
         cones = zip(now.estimated_points, now.estimated_normals, strict=True)
         shown = list(cones) if self._cones_shown.value else []
         self._cones.draw(shown)
@@ -225,15 +216,27 @@ class Page:
         self._beside.show(bool(now.beside))
         if now.beside:
             self._beside.move_joints(now.beside)
-            self._beside.stand_out(self._robot)
         particles = now.particles if self.shows_particles else now.particles[:0]
         self._particles.points = particles
-        self.note(live or now)
-        if time.monotonic() >= self._plots_due:
-            self._plots_due = time.monotonic() + 1.0 / PLOT_RATE
-            for plot in self._plots:
-                plot.draw(live or now)
-        self._status.content = _status_html(now)
+        self.card.show(now, live or now, self._legend(now), self._tracking_shown.value)
+
+    def _legend(self, now: PageState) -> list[Sign]:
+        """Return what is drawn in the scene, besides the arm and the objects themselves."""
+        pulled = any(controls.simulated for controls in tuple(self._controls.values()))
+        lines = {
+            (ARROW, TRUE_COLOR, "true contact force"): now.true_forces is not None,
+            (ARROW, ESTIMATE_COLOR, "contact force that it feels"): now.estimated_forces
+            is not None,
+            (ARROW, HAND_COLOR, "your pull: drag any link of the arm"): pulled,
+            (ARM, BESIDE_COLOR, f"outline: arm of {now.beside_name} at the same time"): bool(
+                now.beside
+            ),
+            (ARM, GHOST_COLOR, "outline: commanded arm"): self._command_shown.value,
+            (ARM, REFERENCE_COLOR, "outline: reference arm"): self.shows_reference,
+            (CONE, ESTIMATE_COLOR, "where contact forces may point"): self._cones_shown.value,
+            (DOT, PARTICLE_COLOR, "where a contact may be"): self.shows_particles,
+        }
+        return [(sign, css(color), text) for (sign, color, text), shown in lines.items() if shown]
 
     def _draw_ghost(self, ghost: UrdfScene, now: PageState, arm: Sequence[float]) -> None:
         """Show an arm elsewhere, with the gripper as it is, if it is known where."""
@@ -241,7 +244,6 @@ class Page:
         ghost.show(shown)
         if shown:
             ghost.move_joints({**now.joints, **dict(zip(self._arm_joints, arm, strict=True))})
-            ghost.stand_out(self._robot)
 
     def close(self) -> None:
         """Close the page."""
@@ -249,58 +251,18 @@ class Page:
             self.server.stop()
 
 
+def narrow_view() -> tuple[np.ndarray, np.ndarray]:
+    """Return where the camera is, and what it looks at, in a narrow window, (3) each [m]."""
+    target = np.array(CAMERA_TARGET)
+    return target + NARROW * (np.array(CAMERA_POSITION) - target), target + NARROW_SHIFT
+
+
 def _fit(client: viser.ClientHandle) -> None:
     """Step back where the window is narrow, as on a telephone."""
     if client.camera.aspect < 1.0:
-        target = np.array(CAMERA_TARGET)
-        client.camera.position = target + NARROW * (np.array(CAMERA_POSITION) - target)
-        client.camera.look_at = target - NARROW_SHIFT
+        client.camera.position, client.camera.look_at = narrow_view()
 
 
-def _plots() -> list[tuple[str, dict[str, uplot.Series], Quantities]]:
-    """Return title, curves and quantities of the plots."""
-    true = uplot.Series(stroke=_css(TRUE_COLOR), width=2)
-    estimated = uplot.Series(stroke=_css(ESTIMATE_COLOR), width=2)
-    limit = uplot.Series(stroke=LIMIT_COLOR, width=2, dash=(6, 4))
-    return [
-        (
-            "contact force [N]",
-            {"true": true, "estimated": estimated, "limit": limit},
-            {
-                "true": lambda now: now.true_force,
-                "estimated": lambda now: now.estimated_force,
-                "limit": lambda now: now.force_limit,
-            },
-        ),
-        (
-            "tracking error",
-            {"position [mm]": true, "rotation [deg]": estimated},
-            {
-                "position [mm]": lambda now: 1e3 * np.nan_to_num(now.position_error),
-                "rotation [deg]": lambda now: np.degrees(np.nan_to_num(now.rotation_error)),
-            },
-        ),
-    ]
-
-
-def _status_html(now: PageState) -> str:
-    """Return what is known in words; what others have sent is quoted."""
-    color = STATE_COLORS[now.state]
-    pace = "" if np.isnan(now.pace) else f", {now.pace:.2f} of real time"
-    why = f": {escape(now.status)}" if now.status else ""
-    lines = [
-        f'<strong style="color: {color}">{now.state}{why}</strong> at {now.time:.2f} s{pace}',
-        f'<span style="color: {color}">{escape(now.remedy)}</span>' if now.remedy else "",
-        *map(escape, now.felt),
-        f'The <span style="color: {_css(BESIDE_TEXT)}">red translucent arm</span> is that of '
-        f"<strong>{escape(now.beside_name)}</strong>, at the same time."
-        if now.beside
-        else "",
-        f'Arrows: <span style="color: {_css(TRUE_COLOR)}">orange the true contact force</span>, '
-        f'<span style="color: {_css(ESTIMATE_COLOR)}">blue the estimated one</span>.',
-    ]
-    return "".join(f'<p style="margin: 0.4em 0.6em">{line}</p>' for line in lines if line)
-
-
-def _css(color: tuple[int, int, int]) -> str:
-    return "#{:02x}{:02x}{:02x}".format(*color)
+def _share(color: tuple[int, int, int]) -> Color:
+    red, green, blue = (level / 255.0 for level in color)
+    return red, green, blue

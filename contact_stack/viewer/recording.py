@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pinocchio as pin
 from mcap.exceptions import McapError
 from mcap.records import Channel, McapRecord, Message, Metadata, Schema
@@ -116,6 +117,7 @@ class OtherRun:
         self._begins = next((p.time for p in recording.pictures if p.state in MOVING), None)
         self._began: float | None = None
         self._latest = 0.0
+        self._peak = max(map(_felt, recording.pictures))
 
     def accompany(self, now: PageState) -> None:
         """Show the other arm in a picture.
@@ -131,7 +133,14 @@ class OtherRun:
             if self._began is None and now.state in MOVING:
                 self._began = now.time
             time = self._begins + (now.time - self._began if self._began is not None else 0.0)
-        now.beside, now.beside_name = self._recording.at(time).joints, self._recording.name
+        other = self._recording.at(time)
+        now.beside, now.beside_name = other.joints, self._recording.name
+        now.beside_force, now.beside_peak = _felt(other), self._peak
+
+
+def _felt(picture: PageState) -> float:
+    """Return the contact force [N]: the true one, if that is known."""
+    return picture.estimated_force if np.isnan(picture.true_force) else picture.true_force
 
 
 def beside(recording: Recording, other: Recording) -> Recording:
@@ -139,7 +148,7 @@ def beside(recording: Recording, other: Recording) -> Recording:
 
     Args:
         recording: What is shown as it is.
-        other: Whose robot is shown translucent.
+        other: Whose robot is shown as an outline.
     """
     run = OtherRun(other)
     pictures = [copy.copy(picture) for picture in recording.pictures]
@@ -160,6 +169,7 @@ class _Projector:
         limit = ControllerConfig().force.limit
         self._path, self._arm_joints = path, model.arm_joints
         self._listener = Listener((*links, HELD_OBJECT), model.movable, limit)
+        self._listener.now.name = path.stem
         self._decoders = DecoderFactory()
 
     def advance(self, time: float) -> None:

@@ -21,12 +21,14 @@ class SceneModel:
         arm_joints: Its joints in this URDF, base to flange.
         objects: Name of every object -> text of its URDF.
         movable: The objects that are not fixed.
+        name: Of the scene, or of the robot alone; empty in recordings of older versions.
     """
 
     urdf: str
     arm_joints: tuple[str, ...]
     objects: Mapping[str, str] = field(default_factory=dict)
     movable: tuple[str, ...] = ()
+    name: str = ""
 
     def as_metadata(self) -> dict[str, str]:
         """Return it as an MCAP file keeps it."""
@@ -34,6 +36,7 @@ class SceneModel:
             "urdf": self.urdf,
             "arm_joints": " ".join(self.arm_joints),
             "movable": " ".join(self.movable),
+            "name": self.name,
             **{f"object {name}": urdf for name, urdf in self.objects.items()},
         }
 
@@ -45,6 +48,7 @@ class SceneModel:
             tuple(values["arm_joints"].split()),
             {k.removeprefix("object "): v for k, v in values.items() if k.startswith("object ")},
             tuple(values["movable"].split()),
+            values.get("name", ""),
         )
 
 
@@ -60,11 +64,12 @@ def scene_model_of(scene: str, robot: str = "") -> SceneModel:
     """
     if not scene:
         description = RobotDescription.load(robot)
-        return SceneModel(description.urdf, description.arm_joints)
+        return SceneModel(description.urdf, description.arm_joints, name=description.name)
     loaded = Scene.load(scene, robot)
     return SceneModel(
         loaded.robot.urdf,
         loaded.robot.arm_joints,
         {name: read_urdf(item.urdf) for name, item in loaded.objects.items()},
         tuple(name for name, item in loaded.objects.items() if item.free),
+        loaded.config.name,
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import re
+import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -11,6 +13,8 @@ from typing import Any
 
 import websockets.asyncio.server
 from websockets.http11 import Request, Response
+
+from contact_core.model.drawing import for_any_locale
 
 TITLE = "contact stack"
 """Of the panel, whose bar it is on."""
@@ -20,7 +24,9 @@ OURS = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
 """Pages that may talk to one on this machine."""
 GOODBYE = 0.5
 """How long a browser may take to answer that the page ends [s]; a frozen one never does."""
-FRONT = ("/", "/index.html")
+UNDER_WAY = 2
+"""Messages that are sent before the first of them has arrived."""
+FRONT, CLOCK = ("/", "/index.html"), "/clock"
 CLOSED_PANEL = f"""<script>
 // Where the panel is a sheet over the view, it is closed until a person opens it.
 if (matchMedia("(max-width: 36em)").matches) {{
@@ -57,9 +63,13 @@ def served_our_way(host: str) -> Iterator[None]:
             if not (origin is None or known or OURS.fullmatch(origin)):
                 response: Response = connection.respond(HTTPStatus.FORBIDDEN, "of another site\n")
                 return response
+            if request.path == CLOCK:
+                told: Response = connection.respond(HTTPStatus.OK, f"{1e3 * time.time():.0f}")
+                return told
+            _send_newest(connection)
             page: Response | None = process_request(connection, request)
             if page is not None and request.path.partition("?")[0] in FRONT:
-                _add(page, CLOSED_PANEL)
+                _fit(page)
             return page
 
         return serve(*args, process_request=answer, close_timeout=GOODBYE, **options)
@@ -71,12 +81,28 @@ def served_our_way(host: str) -> Iterator[None]:
         websockets.asyncio.server.serve = serve  # type: ignore[misc]
 
 
-def _add(page: Response, script: str) -> None:
-    """Put a script at the end of a page."""
+def _send_newest(connection: Any) -> None:
+    """Send a browser nothing more before it has what was sent, but for the last few.
+
+    Kernels and routers would keep seconds of what is past; Viser keeps the newest of everything.
+    """
+    send, arrivals = connection.send, deque[Any]()
+
+    async def send_newest(message: Any) -> None:
+        while len(arrivals) >= UNDER_WAY:
+            await arrivals.popleft()
+        await send(message)
+        arrivals.append(await connection.ping())
+
+    connection.send = send_newest
+
+
+def _fit(page: Response) -> None:
+    """Make Viser's page one for narrow windows, and for browsers of any locale."""
     packed = page.headers.get("Content-Encoding") == "gzip"
-    body = gzip.decompress(page.body) if packed else page.body
-    body = body.replace(b"</body>", script.encode() + b"</body>")
-    page.body = gzip.compress(body) if packed else body
+    body = (gzip.decompress(page.body) if packed else page.body).decode()
+    body = for_any_locale(body.replace("</body>", f"{CLOSED_PANEL}</body>"))
+    page.body = gzip.compress(body.encode()) if packed else body.encode()
     if "Content-Length" in page.headers:
         del page.headers["Content-Length"]
         page.headers["Content-Length"] = str(len(page.body))

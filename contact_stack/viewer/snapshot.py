@@ -17,14 +17,18 @@ class PageState:
         joints: Joint name -> position [rad or m].
         objects: Object name -> (position [m], quaternion x y z w), world frame.
         true_points: (3) true contact points [m], world frame.
-        true_forces: (3) true contact forces on the robot [N], world frame.
+        true_forces: (3) true contact forces on the robot [N], world frame; None if nobody knows.
         estimated_points: (3) estimated contact points [m], world frame.
-        estimated_forces: (3) estimated contact forces on the robot [N], world frame.
+        estimated_forces: (3) estimated contact forces on the robot [N], world frame; None if
+            nobody estimates.
         estimated_normals: (3) unit vectors into the robot there, world frame.
         particles: (N, 3) where the estimator's particles are [m], world frame; empty unless wanted.
         reference: (n) joint positions where the reference has the arm [rad]; empty without one.
         beside: Joint name -> position [rad or m] of another run at the same time, if one is shown.
         beside_name: What that run is called.
+        beside_force: Magnitude of its contact force at that time [N], NaN if it is not known.
+        beside_peak: The largest one of that run [N], likewise.
+        name: What this run is called, e.g. its controller; empty if nobody says.
         felt: What the estimator feels, a line of text for each contact.
         force_limit: [N].
         position_error: Of the measured tool from the reference [m], NaN without one.
@@ -40,14 +44,17 @@ class PageState:
     joints: Mapping[str, float] = field(default_factory=dict)
     objects: Mapping[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
     true_points: Sequence[np.ndarray] = ()
-    true_forces: Sequence[np.ndarray] = ()
+    true_forces: Sequence[np.ndarray] | None = None
     estimated_points: Sequence[np.ndarray] = ()
-    estimated_forces: Sequence[np.ndarray] = ()
+    estimated_forces: Sequence[np.ndarray] | None = None
     estimated_normals: Sequence[np.ndarray] = ()
     particles: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
     reference: Sequence[float] = ()
     beside: Mapping[str, float] = field(default_factory=dict)
     beside_name: str = ""
+    beside_force: float = np.nan
+    beside_peak: float = np.nan
+    name: str = ""
     felt: Sequence[str] = ()
     force_limit: float = 0.0
     position_error: float = np.nan
@@ -60,14 +67,16 @@ class PageState:
 
     @property
     def true_force(self) -> float:
-        """Magnitude of the sum of the true contact forces [N]."""
+        """Magnitude of the sum of the true contact forces [N], NaN if nobody knows them."""
         return _total(self.true_forces)
 
     @property
     def estimated_force(self) -> float:
-        """Magnitude of the sum of the estimated contact forces [N]."""
+        """Magnitude of the sum of the estimated contact forces [N], NaN if nobody estimates."""
         return _total(self.estimated_forces)
 
 
-def _total(forces: Sequence[np.ndarray]) -> float:
+def _total(forces: Sequence[np.ndarray] | None) -> float:
+    if forces is None:
+        return float("nan")
     return float(np.linalg.norm(np.sum(forces, axis=0))) if len(forces) else 0.0

@@ -13,6 +13,7 @@ from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.task import Future
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool
 
 from contact_core.base.config import nested, parameter
 from contact_core.base.errors import ConfigError, ContactStackError
@@ -32,13 +33,18 @@ from contact_ros.driver_profile import (
 from contact_ros.entry_point import freeze_garbage_collector, run
 from contact_ros.gripper import GripperMotion, gripper_servers, gripper_state
 from contact_ros.guarded_node import waking_future
-from contact_ros.identity import SIMULATED_TOPIC, announce_robot, announce_simulator
+from contact_ros.identity import (
+    PAUSED_TOPIC,
+    SIMULATED_TOPIC,
+    announce_robot,
+    announce_simulator,
+)
 from contact_ros.lifecycle import ManagedNode
 from contact_ros.lockstep import ANNOUNCEMENT, Barrier
 from contact_ros.loop import ErrorRelay, FixedRateLoop
 from contact_ros.network import LOCALHOST
 from contact_ros.parameters import read
-from contact_ros.qos import signal_publisher
+from contact_ros.qos import LATCHED, signal_publisher
 from contact_ros.real_time import RealTimeConfig, enter_real_time
 from contact_ros.rivals import SolePublisher
 from contact_ros.stamps import NANOSECONDS, steady_timer, to_time
@@ -210,6 +216,8 @@ class SimulatorNode(ManagedNode):
             announce_simulator(self, profile, f"{NAME}: {config.scene}"),
             announce_robot(self, scene.robot),
         )
+        self._pauses = self.create_publisher(Bool, profile.topic(PAUSED_TOPIC), LATCHED)
+        self._pauses.publish(Bool(data=False))
         self._robot: RobotSide | None = None
         self._cabinet: CabinetSide | None = None
         if config.fri_port:
@@ -482,6 +490,7 @@ class SimulatorNode(ManagedNode):
     def _pause(self, request: Pause.Request, response: Pause.Response) -> Pause.Response:
         with self._lock:
             self._paused = request.pause
+            self._pauses.publish(Bool(data=request.pause))
             self._end_steps("paused" if request.pause else "resumed")
             self._proceed()
         response.success = True

@@ -17,7 +17,14 @@ import pinocchio as pin
 import viser
 
 from contact_core.base.errors import ModelError, ModelWarning, whole_number
-from contact_core.model.drawing import Color, ForceArrows, draw_solid, pose_of, silence
+from contact_core.model.drawing import (
+    Color,
+    ForceArrows,
+    draw_solid,
+    for_any_locale,
+    pose_of,
+    silence,
+)
 from contact_core.model.visuals import Visual, visuals
 from contact_core.multibody.collision.shapes import shape_to_coal
 from contact_core.robot.scene import Link
@@ -277,7 +284,7 @@ class SimulationPage(ABC):
             for frame in self._frames():
                 self._draw(frame)
                 serializer.insert_sleep(PERIOD)
-            text = serializer.as_html()
+            text = for_any_locale(serializer.as_html())
             self._draw(shown)
         return PageRecording(text)
 

@@ -14,9 +14,13 @@ const errors = [];
 let page;
 
 const commands = {
-  async open({ address, width = 1100, height = 700 }) {
+  async open({ address, width = 1100, height = 700, language = "en-US" }) {
     await page?.close();
     page = await browser.newPage({ locale: "en-US", viewport: { width, height } });
+    // Playwright knows no locale that JavaScript does not, but a browser has one where LANG is C.
+    await page.addInitScript((name) => {
+      Object.defineProperty(Navigator.prototype, "language", { get: () => name });
+    }, language);
     page.on("pageerror", (error) => errors.push(String(error)));
     await page.goto(address);
   },

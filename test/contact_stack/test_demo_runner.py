@@ -165,7 +165,7 @@ def test_in_a_terminal_the_page_plays_the_first_run_until_ctrl_c(
     def look() -> None:
         while "TRACKING" not in "".join(seen):
             with suppress(OSError):
-                seen.append(visit(PAGE).status)
+                seen.append(str(visit(PAGE).words))
         os.kill(os.getpid(), signal.SIGINT)
 
     seen: list[str] = []

@@ -10,12 +10,13 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
+from urllib.request import urlopen
 
 import numpy as np
 import pinocchio as pin
 import pytest
 import viser
-from page import visit
+from page import line_to, messages_of, visit, words_of
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
@@ -114,6 +115,11 @@ def test_a_page_for_other_machines_is_shown_at_its_own_address_alone(robot, orig
         page.close()
 
 
+def test_it_tells_a_browser_its_time_to_compare_clocks(page):
+    with urlopen(f"{page.address}/clock") as answer:
+        assert float(answer.read()) == pytest.approx(1e3 * time.time(), abs=5e3)
+
+
 def test_it_does_not_wait_for_a_browser_that_does_not_answer(page):
     """A tab that is frozen never takes leave; a launch gives its nodes a few seconds to end."""
     port = page.server.get_port()
@@ -129,6 +135,29 @@ def test_it_does_not_wait_for_a_browser_that_does_not_answer(page):
         closing.start()
         closing.join(3.0)
         assert not closing.is_alive()
+
+
+def test_on_a_slow_line_one_sees_the_present(page):
+    """It takes a third of what comes, and misses the rest rather than to see it later."""
+    ends, start = threading.Event(), time.monotonic()
+
+    def run():
+        while not ends.wait(1.0 / 30.0):
+            page.draw(PageState(time=time.monotonic() - start))
+
+    running = threading.Thread(target=run)
+    running.start()
+    try:
+        with line_to(page.address, max_queue=1) as line:
+            late = []
+            while time.monotonic() - start < 2.5:
+                for words in filter(None, map(words_of, messages_of(line.recv()))):
+                    late.append(time.monotonic() - start - words["time"])
+                time.sleep(0.1)
+    finally:
+        ends.set()
+        running.join()
+    assert late[-1] < 1.0
 
 
 @pytest.mark.verify
@@ -207,11 +236,50 @@ def test_who_only_looks_finds_nothing_to_press(page):
     assert "/hand" not in visit(page.address).nodes
 
 
-def test_what_the_controller_says_is_shown_with_its_remedy_and_quoted(page):
-    page.draw(PageState(state="FAULT", status="STOPPED", remedy="call reset <b>", pace=0.5))
-    status = visit(page.address).status
-    assert "FAULT: STOPPED</strong> at 0.00 s, 0.50 of real time" in status
-    assert "call reset &lt;b&gt;" in status
+def test_what_is_written_over_the_scene_says_what_it_feels_and_what_the_baseline_does(page):
+    felt = [np.array([0.0, 9.0, 12.0])]
+    page.card.kind = "simulation"
+    page.draw(
+        PageState(
+            time=2.0, state="FAULT", status="STOPPED", remedy="call reset <b>", pace=0.5,
+            name="qp", force_limit=15.0, true_points=[np.zeros(3)], true_forces=felt,
+            felt=["feels 14.0 N at lbr_link_6"], beside={"lbr_A1": 0.0}, beside_name="greedy",
+            beside_force=80.0, beside_peak=84.0,
+        )
+    )  # fmt: skip
+    words = visit(page.address).words
+    assert (words["title"], words["kind"]) == ("iiwa14_wsg50", "simulation, controller qp")
+    assert words["purpose"].endswith("keeps it to 15 N.")
+    own, baseline = [[text for text, *_ in lines] for lines in words["forces"]]
+    assert own == ["15.0 N", "contact force", "limit 15 N"]
+    assert baseline == ["80.0 N", "baseline: greedy", "at most 84 N"]
+    assert words["state"][0] == "FAULT: STOPPED at 2.00 s, 0.50 of real time"
+    assert words["remedy"][0][0] == "call reset <b>"
+    assert words["felt"][0][0] == "feels 14.0 N at lbr_link_6"
+    assert words["point"] == [2.0, 15.0, None, 15.0, 80.0, None, None]
+    assert words["plots"][0]["curves"][0]["name"] == "greedy"
+    page.draw(PageState(name="greedy"))
+    assert visit(page.address).words["purpose"].startswith("A baseline")
+
+
+def test_the_legend_names_what_is_drawn_and_nothing_else(page, asked):
+    page.draw(PageState())
+    assert [text for *_, text in visit(page.address).words["legend"]] == [
+        "your pull: drag any link of the arm"
+    ]
+    page._command_shown.value = page._particles_shown.value = True
+    page.draw(PageState(true_forces=[], estimated_forces=[], beside={"lbr_A1": 0.0}))
+    assert len(visit(page.address).words["legend"]) == 6
+
+
+def test_who_comes_late_is_told_what_was(page):
+    for now in np.arange(0.0, 30.0, 1.0 / 30.0):
+        page.note(PageState(time=now))
+    kept = [point[0] for point in page.card._points]
+    assert (kept[0], kept[-1]) == pytest.approx((20.0, 30.0), abs=0.15)
+    assert len(kept) == pytest.approx(100, abs=2)
+    page.note(PageState(time=0.5))  # a new start
+    assert [point[0] for point in page.card._points] == [0.5]
 
 
 def test_the_commanded_arm_and_friction_cones_are_shown_on_request(page, robot):
@@ -330,14 +398,14 @@ def test_an_arm_is_drawn_where_the_reference_is(page, robot):
     assert first == pytest.approx(Q[0] + 0.2, abs=1e-4)
 
 
-def test_of_another_arm_those_links_are_seen_that_are_elsewhere(page, robot):
-    joints = dict(zip(robot.arm_joints, Q, strict=True))
-    third = robot.arm_joints[2]
-    page.draw(PageState(joints=joints, beside={**joints, third: joints[third] + 0.3}))
-    seen = {node.name.split("/")[-1]: node.visible for node in page._beside._joints}
-    assert [seen[name] for name in robot.arm_joints] == [False] * 2 + [True] * 5
-    page.draw(PageState(joints=joints, beside=joints))
-    assert not any(node.visible for node in page._beside._joints)
+def test_another_arm_is_an_outline_that_nothing_flickers_with(page):
+    """Seen from inside, its surfaces are nowhere near those of the arm that are seen."""
+    arms = {name: [m for solid in arm.solids.values() for m in solid]
+            for name, arm in (("own", page._robot), ("beside", page._beside))}  # fmt: skip
+    assert {mesh.side for mesh in arms["own"]} == {"front"}
+    assert {mesh.side for mesh in arms["beside"]} == {"back"}
+    larger = [np.divide(b.scale, a.scale) for a, b in zip(*arms.values(), strict=True)]
+    np.testing.assert_allclose(larger, 1.05)
 
 
 @pytest.fixture

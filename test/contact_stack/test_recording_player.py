@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from pathlib import Path
 from types import SimpleNamespace
 
+import msgspec
 import numpy as np
 import pytest
+import zstandard
 from films import DURATION, FORCE, PUSHED, angle, write_recording
 from mcap_ros2.writer import Writer
 from page import visit
@@ -109,11 +112,25 @@ def test_the_timeline_leads_both_ways(recording):
         page.close()
 
 
+def embedded(page: str) -> list[str]:
+    """Return the scripts that an exported page runs as it plays."""
+    found = re.search(r'__VISER_EMBED_DATA__="([^"]*)"', page)
+    assert found is not None
+    data = zstandard.ZstdDecompressor().decompressobj().decompress(b64decode(found[1])[8:])
+    size = int.from_bytes(data[:8], "little")
+    messages = msgspec.msgpack.decode(data[8 : 8 + size])["messages"]
+    return [message["source"] for _, message in messages if "source" in message]
+
+
 def test_an_export_is_one_file_that_needs_nobody(recording, tmp_path, capsys):
     page = tmp_path / "new" / "run.html"
     assert cli.main(["view", str(recording), "--html", str(page)]) == 0
     text = page.read_text()
     assert "__VISER_EMBED_DATA__" in text
+    assert 'location.replace("?initialCameraPosition=1.925,-2.025,1.275&' in text  # on telephones
+    shown = [words for words in embedded(text) if "contactStack" in words]
+    assert len(shown) > 100  # the script, all curves, and a picture's words for each of them
+    assert sum('"12.0 N"' in words for words in shown) == pytest.approx(30, abs=2)
     assert 'src="http' not in text
     assert re.fullmatch(rf"{page}: \d\.\d s\n", capsys.readouterr().out)
     assert cli.main(["view", str(recording), "--html", str(tmp_path)]) == 2
@@ -146,7 +163,10 @@ def test_another_run_is_shown_beside_at_the_same_time(recording):
     try:
         page.draw(both.at(3.0))
         shown = visit(page.address)
-        assert "is that of <strong>run</strong>" in shown.status
+        assert "outline: arm of run at the same time" in [
+            text for *_, text in shown.words["legend"]
+        ]
+        assert shown.words["forces"][1][2][0] == "at most 12 N"
         own, other = shown.poses[f"/robot/{JOINT}"], shown.poses[f"/beside/{JOINT}"]
         assert own.isApprox(other, 1e-4)
     finally:

@@ -42,7 +42,7 @@ def test_what_is_seen_moves(start_process, tmp_path: Path, name: str, options) -
     demo = start_process(*command, *options)
     with Browser() as browser:
         browser.do("open", address=page_of(demo))
-        browser.do("wait", text="Arrows", seconds=120)
+        browser.do("wait", text="true contact force", seconds=120)
         first = browser.picture(PICTURES / f"{name}_first.png")
         assert any(moved(browser, first, name) for _ in range(PATIENCE))
         assert browser.do("errors") == []
@@ -58,7 +58,7 @@ def test_the_arm_of_the_baseline_is_beside_the_one_that_runs(start_process, tmp_
     address = page_of(demo)
     with Browser() as browser:
         browser.do("open", address=address)
-        browser.do("wait", text="is that of greedy", seconds=120)
+        browser.do("wait", text="arm of greedy at the same time", seconds=120)
         before = red(browser.picture(PICTURES / "beside_first.png"))
         counts = []
         while demo.poll() is None and not any(count > before + APART for count in counts):

@@ -119,5 +119,8 @@ def test_a_simulator_is_no_robot(
     client.spin_for(1.0)
     assert mode(client) == ControllerStatus.INACTIVE
     assert not commands
+    # Nor does it heed a pause: states of a robot that stop are a fault.
+    heard = client.node.get_subscriptions_info_by_topic("/lbr/simulation_paused")
+    assert "contact_aware_controller" not in {end.node_name for end in heard}
     graph.wait()
     assert graph.exit_code == 2

@@ -104,6 +104,7 @@ def test_without_the_token_nobody_moves_a_robot(launch, client, start_process) -
 @pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
 def test_a_person_looks_back_and_sees_particles(launch, client, output) -> None:
     with live_page(launch, client, output) as browser:
+        browser.do("click", text="look")
         client.spin_for(8.0)
         left, right, y = browser.do("slider", name="look back")
         browser.do("drag", **{"from": (right, y)}, to=(right - 0.2 * (right - left), y))
@@ -113,7 +114,6 @@ def test_a_person_looks_back_and_sees_particles(launch, client, output) -> None:
         client.spin_for(1.0)
         assert time_shown(browser) > past + 10.0  # a fifth of the slider, and what went on since
 
-        browser.do("click", text="show")
         browser.do("click", text="particles")
         client.spin_until(lambda: client.node.count_subscribers("/lbr/contact_particles") == 1)
         before = browser.picture(PICTURES / "no_particles.png")

@@ -9,7 +9,7 @@ import pytest
 from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Duration
 from client import GraphClient
-from contact_stack_msgs.msg import ContactArray
+from contact_stack_msgs.msg import ContactArray, ControllerStatus
 from contact_stack_msgs.srv import Pause, Reset, SetPayload, Step
 from control_msgs.action import FollowJointTrajectory, GripperCommand, ParallelGripperCommand
 from faults import ask_until_granted, diagnostic
@@ -37,6 +37,42 @@ def running(launch: Callable[..., NodeGraph], client: GraphClient) -> GraphClien
 
 def pause(client: GraphClient, value: bool) -> None:
     assert client.call(Pause, "tamsi_sim/pause", Pause.Request(pause=value)).success
+
+
+@pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
+def test_a_pause_stops_time_and_not_the_arm(running: GraphClient) -> None:
+    """The goal goes on where it was, with the link armed throughout; a step is one of its own."""
+    client = running
+    start = np.array(client.latest("controller_status").joint_command)
+    goal = FollowJointTrajectory.Goal()
+    goal.trajectory.joint_names = list(RobotDescription.load("iiwa14_wsg50").arm_joints)
+    away = JointTrajectoryPoint(
+        positions=start + np.eye(7)[0] * 0.2, time_from_start=Duration(sec=3)
+    )
+    goal.trajectory.points = [away]
+    result = client.send(client.joints, goal).get_result_async()
+    client.wait_simulated(1.0)
+    pause(client, True)
+    client.spin_for(0.2)
+    client.heard["controller_status"].clear()
+    held = client.latest("truth/joint_states").position[0]
+    client.spin_for(1.5)
+    assert client.latest("truth/joint_states").position[0] == held
+    assert client.call(Step, "tamsi_sim/step", Step.Request(ticks=40)).success
+    client.spin_for(0.5)
+    stepped = client.latest("truth/joint_states").position[0]
+    assert stepped - held == pytest.approx(0.2 * 0.2 / 3.0, rel=0.6)
+    pause(client, False)
+    client.spin_until(result.done)
+    assert result.result().result.error_code == FollowJointTrajectory.Result.SUCCESSFUL
+    assert client.latest("truth/joint_states").position[0] - start[0] == pytest.approx(
+        0.2, abs=0.01
+    )
+    modes = {message.mode for _, message in client.heard["controller_status"]}
+    assert ControllerStatus.TRACKING in modes
+    assert modes <= {ControllerStatus.TRACKING, ControllerStatus.HOLD}
+    links = {message.link for _, message in client.heard["controller_status"]}
+    assert links == {ControllerStatus.ARMED}
 
 
 def test_pause_step_and_go_on(running: GraphClient) -> None:

@@ -18,6 +18,8 @@ pytestmark = [pytest.mark.graph, pytest.mark.timeout(300)]
 
 CLI = (sys.executable, "-m", "contact_stack.cli")
 PICTURES = Path("out/test/view")
+POSIX = "en-US@posix"
+"""What a browser calls its language where LANG is C; JavaScript refuses it."""
 ARM = np.s_[150:650, 350:750]
 """Where the arm is on the page [pixels]."""
 
@@ -61,7 +63,7 @@ def test_a_recording_is_scrubbed_both_ways(start_process, recording) -> None:
     with Browser() as browser:
         browser.do("open", address=address[1], width=1280, height=800)
         browser.do("wait", text="recording", seconds=60)
-        browser.do("wait", text="play", seconds=30)  # at the end it stops
+        browser.do("wait", text="continue", seconds=30)  # at the end it stops
         end = settled(browser, "end.png")
         lead(browser, 1.0, 0.0)
         browser.do("wait", text="at 0.00 s", seconds=30)
@@ -78,21 +80,23 @@ def test_a_recording_is_scrubbed_both_ways(start_process, recording) -> None:
     assert process.wait(10) == 0
 
 
-def test_on_a_telephone_the_robot_has_the_view_until_the_panel_is_opened(
+def test_on_a_telephone_the_force_is_seen_and_the_panel_is_closed_until_it_is_opened(
     start_process, recording
 ) -> None:
     process = start_process(*CLI, "view", recording, "--page-port", "8470")
     address = re.search(r"live page at (http://\S+)", process.stdout.readline())
     assert address is not None
     with Browser() as browser:
-        browser.do("open", address=address[1], width=390, height=780)
+        browser.do("open", address=address[1], width=390, height=780, language=POSIX)
         browser.do("wait", text="contact stack", seconds=60)
-        until(lambda: "Arrows" not in browser.do("text"))
+        until(lambda: "speed" not in browser.do("text"))
         time.sleep(3.0)  # it stays so, also with what comes later
         browser.picture(PICTURES / "narrow.png")
-        assert "Arrows" not in browser.do("text")
+        text = browser.do("text")
+        assert "speed" not in text
+        assert re.search(r"N\ncontact force\nlimit 15 N\n.*(TRACKING|HOLD) at \d", text), text
         browser.do("click", text="contact stack")
-        until(lambda: "Arrows" in browser.do("text"))
+        until(lambda: "speed" in browser.do("text"))
         browser.picture(PICTURES / "narrow_opened.png")
         assert browser.do("errors") == []
     process.send_signal(signal.SIGINT)
@@ -113,8 +117,11 @@ def test_an_export_plays_from_the_disk(start_process, recording, tmp_path) -> No
     process = start_process(*CLI, "view", recording, "--html", page)
     assert process.wait(60) == 0
     with Browser() as browser:
-        browser.do("open", address=page.as_uri(), width=1280, height=800)
+        browser.do("open", address=page.as_uri(), width=1280, height=800, language=POSIX)
         first = arrived(browser)
+        browser.do("wait", text="limit 15 N", seconds=30)
+        assert "contact force that it feels" in browser.do("text")  # and the legend
+        browser.do("wait", text="feels 12.0 N at lbr_link_4", seconds=60)
         end = time.monotonic() + 150.0  # a picture takes seconds on a busy machine
         while changed(first, browser.picture(PICTURES / "export_later.png")) < 0.02:
             assert time.monotonic() < end, "it stands still"

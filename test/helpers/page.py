@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +15,7 @@ import numpy as np
 import pinocchio as pin
 import viser
 import zstandard
-from websockets.sync.client import connect
+from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
 PATIENCE = 10.0
@@ -44,13 +48,13 @@ class Shown:
 
     Attributes:
         poses: Node of the scene, e.g. ``"/robot/lbr_A1"`` -> its pose in its parent.
-        status: The text beside the scene.
+        words: What is written over the scene, as :class:`Card` sends it.
         nodes: Node of the scene -> what the page made it, e.g. ``"BoxMessage"``.
         arrows: Node of the scene -> (n, 2, 3) starts and ends of its arrows that are seen.
     """
 
     poses: dict[str, pin.SE3]
-    status: str
+    words: dict[str, Any]
     nodes: dict[str, str]
     arrows: dict[str, np.ndarray]
 
@@ -70,17 +74,12 @@ def visit(address: str, duration: float = DURATION) -> Shown:
     nodes: dict[str, str] = {}
     arrows: dict[str, np.ndarray] = {}
     visible: dict[str, bool] = {}
-    status = ""
-    with connect(
-        address.replace("http", "ws", 1),
-        subprotocols=[Subprotocol(f"viser-v{viser.__version__}")],
-        max_size=None,
-    ) as server:
-        server.send(msgspec.msgpack.encode(CAMERA))
+    words: dict[str, Any] = {}
+    with line_to(address) as server:
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             try:
-                messages = _messages(server.recv(timeout=max(end - time.monotonic(), 0.0)))
+                messages = messages_of(server.recv(timeout=max(end - time.monotonic(), 0.0)))
             except TimeoutError:  # nothing moves
                 break
             for message in messages:
@@ -97,8 +96,8 @@ def visit(address: str, duration: float = DURATION) -> Shown:
                         positions[message["name"]] = np.array(message["position"])
                     case "SetOrientationMessage":
                         quaternions[message["name"]] = np.array(message["wxyz"])
-                    case "GuiUpdateMessage":
-                        status = message["updates"].get("content", status)
+                    case "RunJavascriptMessage":
+                        words = words_of(message) or words
     # What stands where a new node is put anyway is not sent at all.
     poses = {
         name: pin.SE3(
@@ -108,10 +107,34 @@ def visit(address: str, duration: float = DURATION) -> Shown:
         for name in positions.keys() | quaternions.keys()
     }
     seen = {name: array for name, array in arrows.items() if visible.get(name, True)}
-    return Shown(poses, status, nodes, seen)
+    return Shown(poses, words, nodes, seen)
 
 
-def _messages(frame: str | bytes) -> list[dict[str, Any]]:
+@contextmanager
+def line_to(address: str, **options: Any) -> Iterator[ClientConnection]:
+    """Open the page as a browser does.
+
+    Args:
+        address: The page's.
+        options: Of the connection.
+    """
+    with connect(
+        address.replace("http", "ws", 1),
+        subprotocols=[Subprotocol(f"viser-v{viser.__version__}")],
+        max_size=None,
+        **options,
+    ) as server:
+        server.send(msgspec.msgpack.encode(CAMERA))
+        yield server
+
+
+def words_of(message: dict[str, Any]) -> dict[str, Any]:
+    """Return what a message writes over the scene, empty if it does not."""
+    found = re.fullmatch(r"window.contactStack\?.show\((.*)\)", message.get("source", ""))
+    return json.loads(found[1]) if found else {}
+
+
+def messages_of(frame: str | bytes) -> list[dict[str, Any]]:
     """Unpack one frame, with the points of its arrows among the arrays behind its messages."""
     assert isinstance(frame, bytes)
     size = int.from_bytes(frame[8:HEADER], "little")
