@@ -18,7 +18,17 @@ ALONE = os.environ.get("DISTRIBUTION") == "tamsi-sim"
 SHARED_FOLDERS = ("launch", "config", "description")
 # What simulations take of the shared files and of contact_core.base; the rest needs more libraries.
 SIMULATED_FOLDERS = ("config/robots", "config/scenes", "description")
-SIMULATOR_BASE = ("config", "errors", "files", "kernel", "lazy", "low_pass", "registry", "seeds")
+SIMULATOR_BASE = (
+    "config",
+    "errors",
+    "files",
+    "kernel",
+    "kernel_cache",
+    "lazy",
+    "low_pass",
+    "registry",
+    "seeds",
+)
 # All that it takes to build a World and step it.
 SIMULATION = [
     "numba>=0.61,<0.69",
