@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
+from zipfile import ZipFile
 
 from bootstrap import contact_stack_environment, machine
 from bootstrap.ament_index import SHARED, link_package, shared_files
@@ -207,7 +208,23 @@ def kernel_files(folders: Iterable[Path]) -> list[Path]:
 
 def compile_kernels(log: Log, group: str) -> None:
     """Fill the cache of compiled functions; what fits the sources is not compiled again."""
+    unpack_kernels(ROOT / "dist", ROOT)
     log.run(VENV / "bin/python", "-m", "contact_stack.precompile", group)
+
+
+def unpack_kernels(dist: Path, root: Path) -> None:
+    """Take compiled kernels from wheels, e.g. of a release, where nothing has been compiled yet.
+
+    Args:
+        dist: Folder of the wheels.
+        root: Folder of the packages.
+    """
+    if any(root.glob("*/**/__pycache__/*.nbi")):
+        return
+    for path in sorted(dist.glob("contact_stack-*-cp{}{}-*.whl".format(*sys.version_info))):
+        with ZipFile(path) as wheel:
+            names = [name for name in wheel.namelist() if name.endswith((".nbi", ".nbc"))]
+            wheel.extractall(root, names)
 
 
 def command_environment() -> dict[str, str]:
