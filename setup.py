@@ -18,7 +18,19 @@ ALONE = os.environ.get("DISTRIBUTION") == "tamsi-sim"
 SHARED_FOLDERS = ("launch", "config", "description")
 # What simulations take of the shared files and of contact_core.base; the rest needs more libraries.
 SIMULATED_FOLDERS = ("config/robots", "config/scenes", "description")
-SIMULATOR_BASE = ("config", "errors", "files", "kernel", "lazy", "low_pass", "registry", "seeds")
+SIMULATOR_BASE = (
+    "config",
+    "errors",
+    "files",
+    "kernel",
+    "kernel_cache",
+    "lazy",
+    "low_pass",
+    "registry",
+    "seeds",
+)
+# Types for mypy, and kernels that are compiled already.
+PACKAGE_DATA = ["py.typed", "__pycache__/*.nb?"]
 # All that it takes to build a World and step it.
 SIMULATION = [
     "numba>=0.61,<0.69",
@@ -101,7 +113,7 @@ SIMULATOR = dict(
         exclude=["contact_core.base", "contact_core.quadratic_program", "tamsi_sim.node"],
     ),
     py_modules=[f"contact_core.base.{name}" for name in SIMULATOR_BASE],
-    package_data={"": ["py.typed"]},
+    package_data={"": PACKAGE_DATA},
     install_requires=SIMULATION,
     extras_require=SIMULATOR_EXTRAS,
     # Setuptools packs whatever is in its folder, also what another distribution has left there.
@@ -123,7 +135,7 @@ STACK = dict(
             "tamsi_sim*",
         ],
     ),
-    package_data={"": ["py.typed"], "contact_stack": ["help/*.txt", "viewer/*.js"]},
+    package_data={"": PACKAGE_DATA, "contact_stack": ["help/*.txt", "viewer/*.js"]},
     install_requires=[
         *SIMULATION,
         *PAGE,
@@ -148,6 +160,8 @@ STACK = dict(
             "ros-domain-coordinator>=0.12,<0.13",
             "ros-rclpy[fastrtps]>=7.1.6,<7.2",
         ],
+        # All that a first run needs, with what the kernels in the wheels were compiled by.
+        "demo": [f"{PACKAGE}_msgs", "llvmlite==0.50.0", "numba==0.68.1"],
         # What generates and compiles interface packages there.
         "interfaces": [
             "catkin-pkg>=1.0,<2",

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
+from zipfile import ZipFile
 
 from bootstrap import contact_stack_environment, machine
 from bootstrap.ament_index import SHARED, link_package, shared_files
@@ -121,12 +122,12 @@ def packages() -> Iterator[Step]:
 
 def graph_kernels() -> Step:
     """Return the step that compiles what the nodes of a graph run."""
-    folders = [ROOT / name for name in GRAPH]
+    files = kernel_files(ROOT / name for name in GRAPH)
     return Step(
         "kernels-graph",
         "compile the kernels of simulator and controller",
-        (*kernel_files(folders), pins("numba", "llvmlite")),
-        partial(compile_kernels, folders=folders, group="graph"),
+        (*files, pins("numba", "llvmlite")),
+        partial(compile_kernels, group="graph"),
         "correct the kernel the log names",
         usual=90.0,
     )
@@ -134,12 +135,11 @@ def graph_kernels() -> Step:
 
 def other_kernels() -> Step:
     """Return the step that compiles the rest; it may call what the first one compiled."""
-    folders = [folder for folder in package_folders() if folder.name not in GRAPH]
     return Step(
         "kernels-others",
         "compile the kernels of planners and benchmarks",
         (*kernel_files(package_folders()), pins("numba", "llvmlite")),
-        partial(compile_kernels, folders=folders, group="others"),
+        partial(compile_kernels, group="others"),
         "correct the kernel the log names",
         usual=45.0,
     )
@@ -206,16 +206,25 @@ def kernel_files(folders: Iterable[Path]) -> list[Path]:
     return [path for path in files if "kernel" in path.read_text()]
 
 
-def compile_kernels(log: Log, folders: Iterable[Path], group: str) -> None:
-    """Fill the cache of compiled functions.
-
-    Numba does not notice a change in a function that a cached one of another file calls, so
-    nothing old may stay.
-    """
-    for folder in folders:
-        for path in folder.rglob("__pycache__/*.nb[ic]"):
-            path.unlink()
+def compile_kernels(log: Log, group: str) -> None:
+    """Fill the cache of compiled functions; what fits the sources is not compiled again."""
+    unpack_kernels(ROOT / "dist", ROOT)
     log.run(VENV / "bin/python", "-m", "contact_stack.precompile", group)
+
+
+def unpack_kernels(dist: Path, root: Path) -> None:
+    """Take compiled kernels from wheels, e.g. of a release, where nothing has been compiled yet.
+
+    Args:
+        dist: Folder of the wheels.
+        root: Folder of the packages.
+    """
+    if any(root.glob("*/**/__pycache__/*.nbi")):
+        return
+    for path in sorted(dist.glob("contact_stack-*-cp{}{}-*.whl".format(*sys.version_info))):
+        with ZipFile(path) as wheel:
+            names = [name for name in wheel.namelist() if name.endswith((".nbi", ".nbc"))]
+            wheel.extractall(root, names)
 
 
 def command_environment() -> dict[str, str]:

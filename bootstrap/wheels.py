@@ -67,15 +67,39 @@ def build(name: str, dist: Path) -> Path:
         The wheel.
     """
     pip = (sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check")
-    options = ("--no-deps", "--no-build-isolation", "--wheel-dir", dist)
+    # Kernels come along for this Python; another one finds a wheel of its own.
+    python = "--config-settings=--build-option=--python-tag=cp{}{}".format(*sys.version_info)
+    options = ("--no-deps", "--no-build-isolation", python, "--wheel-dir", dist)
     # Setuptools keeps what it once copied into its folder in build.
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / OWN
         shutil.copytree(ROOT, source, ignore=_not_ours)
+        copy_kernels(ROOT, source)
         environment = {**os.environ, "DISTRIBUTION": name}
         subprocess.run([*pip, *options, source], check=True, env=environment)
     (wheel,) = dist.glob(f"{name.replace('-', '_')}-{version_of(OWN)}-*.whl")
     return wheel
+
+
+def copy_kernels(root: Path, copy: Path) -> None:
+    """Copy the compiled kernels of our packages that fit their sources, if others can run them.
+
+    Args:
+        root: Folder of the packages.
+        copy: A copy of it without caches.
+    """
+    # Numba is there once ``make setup`` has installed it.
+    from contact_core.base.kernel_cache import COMMON_PROCESSOR, compiled_files, processor
+
+    if processor() != COMMON_PROCESSOR:
+        return
+    for package in sorted(path.parent for path in root.glob("*/__init__.py")):
+        for module in sorted(package.rglob("*.py")):
+            for path in compiled_files(module, root):
+                if path.is_relative_to(root):
+                    place = copy / path.relative_to(root)
+                    place.parent.mkdir(exist_ok=True)
+                    shutil.copyfile(path, place)
 
 
 def pack(name: str, manifest: Path, prefix: Path, others: Sequence[str], dist: Path) -> Path:

@@ -32,17 +32,20 @@ def precompile_controller() -> None:
     description, config = RobotDescription.load(ROBOT), ControllerConfig()
     robot = Robot.from_description(description)
     q = np.full(robot.n, 0.5)
-    GoalChecker(robot, config).check(Goal(JointTrajectory([0.0, 1.0], np.array([q, q]))), q)
+    joints = Goal(JointTrajectory([0.0, 1.0], np.array([q, q])))
+    GoalChecker(robot, config).check(joints, q)
     robot.update(q)
     tool, link = robot.tool_pose(), "lbr_link_6"
     push = ContactEstimate.known(robot, link, robot.link_pose(link).translation, np.full(3, 30.0))
-    goal = Goal(PoseTrajectory([0.0, 1.0], [tool, tool]))
-    loop = ControlLoop(Robot.from_description(description), config)
-    state = loop.start()
-    for tick in range(1, 8):
-        now = tick * PERIOD_NS
-        arm, report = ArmState(now, q, q, q, np.zeros(robot.n)), ContactReport(now, [push])
-        state, _, _ = loop.tick(state, LoopInputs(now, arm, report, goal if tick > 2 else None))
+    for goal in (Goal(PoseTrajectory([0.0, 1.0], [tool, tool])), joints):
+        loop = ControlLoop(Robot.from_description(description), config)
+        state = loop.start()
+        # Until the force, which is filtered, exceeds its limit.
+        for tick in range(1, 14):
+            now = tick * PERIOD_NS
+            arm, report = ArmState(now, q, q, q, np.zeros(robot.n)), ContactReport(now, [push])
+            inputs = LoopInputs(now, arm, report, goal if tick > 2 else None)
+            state, _, _ = loop.tick(state, inputs)
 
 
 def precompile_estimator() -> None:

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from numba import njit, types
-from numba.core.caching import IndexDataCacheFile
 from numba.core.registry import CPUDispatcher
+
+from contact_core.base.kernel_cache import cache_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -23,7 +24,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 FASTMATH = {"contract", "arcp", "nsz"}
 
 _OPTIONS: dict[str, Any] = {
-    "cache": True,
     "nogil": True,
     "error_model": "numpy",
     "fastmath": FASTMATH,
@@ -101,25 +101,6 @@ def leaf_kernel(function: Function) -> Function:
     return _compile(function, _BORROWING)
 
 
-class _CacheFile(IndexDataCacheFile):
-    """Compiled code on disk; what was cut short, by a full disk or a failure, is compiled again."""
-
-    def _load_index(self) -> dict[Any, str]:
-        try:
-            return dict(super()._load_index())
-        except OSError:
-            raise
-        except Exception:
-            return {}
-
-    def _load_data(self, name: str) -> Any:
-        try:
-            return super()._load_data(name)
-        except Exception as error:
-            # To Numba a file that is gone; it writes another one.
-            raise OSError(f"{name} cannot be read") from error
-
-
 class _ForKernels(CPUDispatcher):
     """A compiled function without what Python needs to call it."""
 
@@ -136,7 +117,9 @@ def _compile(function: Function, options: dict[str, Any]) -> Function:
     lest a function is compiled once more for every number it is called with.
     """
     compiled: Any = njit(**options)(function)
-    compiled._cache._cache_file.__class__ = _CacheFile
+    cache = cache_of(function)
+    if cache is not None:
+        compiled._cache = cache
     if "no_cpython_wrapper" in options:
         compiled.__class__ = _ForKernels
     of_types = compiled.get_call_template

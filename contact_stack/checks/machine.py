@@ -30,33 +30,29 @@ def machine() -> Iterator[Check]:
 
 def compiled_kernels() -> Check:
     """Check the kernels of this installation, see :func:`kernel_cache`."""
-    return kernel_cache(_package_folders(), _cache_folders())
+    return kernel_cache(_package_folders())
 
 
-def kernel_cache(packages: Iterable[Path], caches: Iterable[Path]) -> Check:
-    """Check that the numeric kernels are compiled.
+def kernel_cache(packages: Iterable[Path]) -> Check:
+    """Check that the numeric kernels are compiled, and as their sources are now.
 
     Args:
         packages: Folders of the packages with kernels.
-        caches: Folders Numba may have cached them in, besides those of the modules.
 
     Returns:
         The check.
     """
+    # Most commands have no use for Numba, which takes half a second to import.
+    from contact_core.base.kernel_cache import compiled_files
+
     name = "compiled kernels"
     modules = [
-        file
+        (file, package.parent)
         for package in packages
         for file in sorted(package.rglob("*.py"))
         if "\n@kernel\n" in file.read_text()
     ]
-    compiled = {index.name.split(".")[0] for cache in caches for index in cache.rglob("*.nbi")}
-    cold = [
-        file.stem
-        for file in modules
-        if not [i for i in file.parent.glob(f"__pycache__/{file.stem}.*.nbi") if _newer(i, file)]
-        and file.stem not in compiled
-    ]
+    cold = [file.stem for file, root in modules if not compiled_files(file, root)]
     found = f"{len(modules) - len(cold)} of {len(modules)} modules are compiled"
     if cold:
         remedy = f"run `{PRECOMPILE}`; the first run does so otherwise, in silence, for minutes"
@@ -86,18 +82,9 @@ def governor(folder: Path) -> Check:
     )
 
 
-def _newer(index: Path, source: Path) -> bool:
-    return index.stat().st_mtime >= source.stat().st_mtime
-
-
 def _package_folders() -> list[Path]:
     specs = [importlib.util.find_spec(package) for package in PACKAGES]
     return [Path(spec.origin).parent for spec in specs if spec is not None and spec.origin]
-
-
-def _cache_folders() -> list[Path]:
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    return [Path(chosen)] if chosen else [Path.home() / ".cache" / "numba"]
 
 
 def _processors() -> Check:

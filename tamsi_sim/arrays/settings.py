@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from enum import IntEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from contact_core.robot.scene_config import SolverConfig
+if TYPE_CHECKING:
+    from contact_core.robot.scene_config import SolverConfig
 
 MAX_ANGLE = math.pi / 3
 """Turn of a slip velocity in one update of TALS [rad]."""

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from docs_blocks import blocks
 
 from bootstrap.setup_project import ROOT
 from bootstrap.wheels import SIMULATOR, build
+from contact_core.base.kernel_cache import COMMON_PROCESSOR, processor
 
 MODULES = {
     "numba": ("numba", "llvmlite"),
@@ -129,10 +131,21 @@ def test_the_wheel_runs_in_an_empty_environment(parts: Parts, tmp_path: Path) ->
     python = tmp_path / "empty/bin/python"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "empty"], check=True)
     pip = (sys.executable, "-m", "pip", "--python", python, "--quiet")
-    subprocess.run([*pip, "install", wheel], check=True)
+    # Kernels fit one version of each.
+    compilers = [f"{name}=={version(name)}" for name in MODULES["numba"]]
+    subprocess.run([*pip, "install", wheel, *compilers], check=True)
+    shipped = kernels(tmp_path)
+    assert bool(shipped) == (processor() == COMMON_PROCESSOR)
     # Nothing of this environment: neither its variables nor what it has compiled.
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     command = [python, "-c", program(parts)]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout == SAID
+    if shipped:
+        assert kernels(tmp_path) == shipped, "nothing was compiled"
+
+
+def kernels(folder: Path) -> dict[Path, int]:
+    """When each file of compiled code was written."""
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*.nb[ic]")}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import pickle
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from bootstrap.interfaces import interface_packages
-from bootstrap.wheels import ROOT, distribution, pack, version_of
+from bootstrap.setup_project import unpack_kernels
+from bootstrap.wheels import ROOT, copy_kernels, distribution, pack, version_of
+from contact_core.base import kernel_cache
 
 SITE_PACKAGES = "lib/python{}.{}/site-packages".format(*sys.version_info)
 
@@ -78,3 +82,37 @@ def test_the_wheel_of_our_messages_asks_for_all_others(
     assert (
         "import contact_stack_environment" in (home / "contact_stack_environment.pth").read_text()
     )
+
+
+def test_kernels_come_along_that_fit_their_sources_and_other_machines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, copy = tmp_path / "root", tmp_path / "copy"
+    cache = root / "package/__pycache__"
+    cache.mkdir(parents=True)
+    (copy / "package").mkdir(parents=True)
+    monkeypatch.setattr(kernel_cache, "processor", lambda: kernel_cache.COMMON_PROCESSOR)
+    (root / "package/__init__.py").touch()
+    for name in ("good", "edited"):
+        source = root / f"package/{name}.py"
+        source.write_text("# as it was")
+        digest = kernel_cache.source_digest(f"package.{name}", str(source)) or ""
+        base = f"{name}.f-{kernel_cache.COMMON_PROCESSOR}.py311"
+        (cache / f"{base}.nbi").write_bytes(pickle.dumps(kernel_cache._version(digest)))
+        (cache / f"{base}.0.nbc").write_text("code")
+    source.write_text("# as it is now")
+    copy_kernels(root, copy)
+    assert {path.name.split(".")[0] for path in copy.rglob("*.nb?")} == {"good"}
+    assert len(list(copy.rglob("*.nb?"))) == 2
+    # A clone takes them from the wheel.
+    clone, dist = tmp_path / "clone", tmp_path / "dist"
+    tag = "cp{}{}".format(*sys.version_info)
+    shutil.make_archive(str(dist / "wheel"), "zip", copy)
+    (dist / "wheel.zip").rename(dist / f"contact_stack-1-{tag}-none-any.whl")
+    (clone / "package").mkdir(parents=True)
+    unpack_kernels(dist, clone)
+    assert {path.name for path in clone.rglob("*.nb?")} == {p.name for p in copy.rglob("*.nb?")}
+    shutil.rmtree(copy)
+    monkeypatch.setattr(kernel_cache, "processor", lambda: "another")
+    copy_kernels(root, copy)
+    assert not copy.exists()

@@ -70,9 +70,10 @@ def main() -> None:
         loop = ControlLoop(robot, ControllerConfig())
         loop_state = loop.start()
         goal = Goal(reference)
-        for now in (1, 2):
+        # The last one is beyond the force that is allowed.
+        for now, size in enumerate((8.0, 8.0, 400.0), start=1):
             state = ArmState(now, Q, NAN, Q.copy(), NAN)
-            inputs = LoopInputs(now, state, ContactReport(now, [leaning(8.0)]), goal)
+            inputs = LoopInputs(now, state, ContactReport(now, [leaning(size)]), goal)
             loop_state, _, status = loop.tick(loop_state, inputs)
         assert status.mode is Mode.TRACKING, status
     after = signatures()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import pickle
 import socket
 from pathlib import Path
 
 import pytest
 
+from contact_core.base import kernel_cache
 from contact_stack.checks import CheckStatus, machine, network, software
 
 
@@ -91,23 +93,24 @@ def test_a_second_ros_in_the_environment_is_a_failure(monkeypatch) -> None:
     assert software._single_ros().status is CheckStatus.OK
 
 
-def test_kernels_are_warm_when_each_has_an_index_newer_than_its_source(tmp_path: Path) -> None:
-    package, cache = tmp_path / "package", tmp_path / "cache"
-    (package / "__pycache__").mkdir(parents=True)
-    cache.mkdir()
+def test_kernels_are_warm_when_each_has_an_index_of_its_sources(tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    cache = package / "__pycache__"
+    cache.mkdir(parents=True)
     source = package / "solver.py"
-    source.write_text("import x\n\n@kernel\ndef f(): ...\n")
+    source.write_text("import package.plain\n\n@kernel\ndef f(): ...\n")
     (package / "plain.py").write_text("x = 1\n")
-    assert machine.kernel_cache([package], [cache]).status is CheckStatus.WARN
-    index = package / "__pycache__/solver.f-1.py311.nbi"
-    index.touch()
-    assert machine.kernel_cache([package], [cache]).status is CheckStatus.OK
+    digest = kernel_cache.source_digest("package.solver", str(source))
+    index = cache / f"solver.f-{kernel_cache.processor()}.py311.nbi"
+    assert machine.kernel_cache([package]).status is CheckStatus.WARN
+    index.write_bytes(pickle.dumps(kernel_cache._version(digest)))
+    assert machine.kernel_cache([package]).status is CheckStatus.OK
     os.utime(index, (0, 0))
-    check = machine.kernel_cache([package], [cache])
+    assert machine.kernel_cache([package]).status is CheckStatus.OK
+    (package / "plain.py").write_text("x = 22\n")
+    check = machine.kernel_cache([package])
     assert check.status is CheckStatus.WARN
     assert "solver" in check.detail
-    (cache / "solver.f-1.py311.nbi").touch()
-    assert machine.kernel_cache([package], [cache]).status is CheckStatus.OK
 
 
 @pytest.mark.parametrize(
