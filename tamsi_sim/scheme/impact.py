@@ -8,11 +8,12 @@ taken up within RELAXATION while things rest. Corners that a pair had not before
 Estimating the penetration at the end of the step, tamsi (19), damps like h k beside the spring k:
 of an impact that lasts some steps much is lost. What rests or creeps needs that damping, and so do
 patches, whose stiffness changes with their faces, which may give energy. A ball that hits does not.
-So the faster it met something, the less its penetration is estimated ahead, down to what keeps the
-energy: an impact of N = pi / (h w) steps, w^2 = k / m, begins at a penetration of zero and ends up
-to a step late, which gives (h w)^2 / 6 of it, and loses a pi h w at a share a. Where h w > sqrt(2)
-the share is 1/2 - 1 / (h w)^2 at least, half of what stability needs. Steps of a given accuracy
-need no such thing.
+So the faster it met something, and the less that dissipates, the less its penetration is estimated
+ahead, down to what keeps the energy from impact to impact; in between it swings by up to h w / 4.
+An impact of pi / (h w) steps, w^2 = k / m, begins at a penetration of zero and ends up to a step
+late, which gives (h w)^2 / 6 of the energy, and loses a pi h w of it at a share a. Where h w is
+more than sqrt(2) the share is 1/2 - 1 / (h w)^2 at least, half of what stability needs. Steps of a
+given accuracy need no such thing.
 
 A surface's restitution e is that of its impacts at any speed. With f = k x (1 + d dx/dt) it solves
 ln((1 + a) / (1 - a e)) = a (1 + e) with a = d v, for two that meet at a speed v, whatever k and
@@ -79,6 +80,8 @@ def meet(
         pairs.speed[pair] = met
         if ball and met > SLOW:
             calm = (CALM * CALM + SLOW * SLOW) / (CALM * CALM + met * met)
+            loss = rules.dissipation[pairs.rule[pair]] * met
+            calm = max(calm, loss * loss / (1.0 + loss * loss))
             square = simulation.contacts.stiffness[first] * inverse_mass
             phase = simulation.pace[LENGTH] * math.sqrt(square)
             ahead = max(calm, phase / (3.0 * math.pi), 0.5 - 1.0 / phase**2)
@@ -90,37 +93,21 @@ def meet(
 
 
 @inlined_kernel
-def has_grown(simulation: Simulation, old: int, count: int) -> bool:
-    """Whether a pair with so many points may have some that it had not when the last step ended.
-
-    Args:
-        simulation: Its memory of that step.
-        old: The pair in it; -1 if it did not touch.
-        count: Of its points now.
-    """
-    memory = simulation.shear
-    if simulation.settings.accuracy > 0.0 or memory.number[KNOWN] == 0:
-        return False
-    return old < 0 or count > memory.first[old + 1] - memory.first[old]
-
-
-@inlined_kernel
-def find_slack(simulation: Simulation, c: int, old: int, grown: bool) -> float:
+def find_slack(simulation: Simulation, c: int, old: int) -> float:
     """Return the penetration of a contact that nothing has resisted [m].
 
     Args:
         simulation: Reads contacts and velocities, and the memory of the last step.
         c: The contact.
-        old: The nearest point of its pair in that memory; -1 if there is none.
-        grown: Whether it may be a point that was not there.
+        old: The nearest point of its pair in that memory; -1 if the pair did not touch.
     """
-    slack, depth = 0.0, simulation.contacts.depth[c]
+    slack, memory, depth = 0.0, simulation.shear, simulation.contacts.depth[c]
     if old >= 0:
-        slack = simulation.shear.slack[old]
-    if grown:
-        # So far it has come in the last step; what was inside before was resisted.
+        slack = memory.slack[old]
+    if memory.number[KNOWN] and simulation.settings.accuracy == 0.0:
         speed = -_separation(simulation.jacobian, c, simulation.state.v)
         way = simulation.pace[LENGTH] * speed
+        # It was not inside before it came so far; what of a new pair was, was resisted elsewhere.
         if speed > SLOWEST and (old < 0 or depth < way):
             slack = way
     return min(slack, depth)

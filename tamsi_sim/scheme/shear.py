@@ -21,7 +21,7 @@ from contact_core.multibody.rigid_body.joints import FREE
 from tamsi_sim.arrays.data import KNOWN, LENGTH, PAIRS, POINTS, ShearMemory
 from tamsi_sim.arrays.settings import FrictionLaw
 from tamsi_sim.arrays.simulation import Simulation
-from tamsi_sim.scheme.impact import find_slack, has_grown, left_slack, meet
+from tamsi_sim.scheme.impact import find_slack, left_slack, meet
 
 ELASTIC = int(FrictionLaw.ELASTIC)
 SOFTEST = 0.1
@@ -178,7 +178,7 @@ def _recall_pair(simulation: Simulation, pair: int, first: int, last: int) -> No
     turn = simulation.pace[LENGTH] * _spin(simulation, a, b, contacts.frame[first, NORMAL])
     p, radius = simulation.poses.position[a], simulation.geometry.radius
     lever = min(radius[a], radius[b])
-    energy, grown = 0.0, has_grown(simulation, old, last - first)
+    energy = 0.0
     for c in range(first, last):
         start = forces.initial_shear[c]
         forces.compliance[c] = softness / contacts.stiffness[c]
@@ -192,7 +192,7 @@ def _recall_pair(simulation: Simulation, pair: int, first: int, last: int) -> No
             start[0], start[1] = x - turn * y, y + turn * x
             square = start[0] * start[0] + start[1] * start[1]
             energy += square / forces.compliance[c]
-        forces.slack[c] = find_slack(simulation, c, k, grown)
+        forces.slack[c] = find_slack(simulation, c, k)
         if c < memory.twist.shape[0]:
             simulation.contact_moments.compliance[c] = forces.compliance[c] / lever**2
             energy += _recall_twist(simulation, c, k, turn)

@@ -133,7 +133,7 @@ def test_gradients(law, rates):
 
 
 def test_gradients_of_a_step_that_needs_sub_steps():
-    solver = SolverConfig(relative_tolerance=1e-9, max_iterations=8)
+    solver = SolverConfig(relative_tolerance=1e-9, max_iterations=6)
     engine = on_ground(0.01, 0.01, 5e-3, solver, z=0.06)
     engine.v[:] = [1.0, 0.3, -3.0, 5.0, 30.0, 10.0]
     check_sub_steps(engine, 20)

@@ -43,12 +43,13 @@ def plant_on(engine, name="mug_placement"):
     )
 
 
-def ball(height, velocity=0.0):
+def ball(height, velocity=0.0, time_step=1e-3):
     """Return both engines with a ball above a floor that moves sideways."""
     body = body_urdf("ball", sphere(0.05))
     instances = [Instance("ball", body, pose(z=height), True, GRAVITY), ground_instance()]
     built = build_model(instances, surface_of, lambda a, b: a[0] != b[0])
-    engines = Engine(built, 1e-3, SolverConfig()), DrakeEngine(built, 1e-3, surface_of)
+    ours = Engine(built, time_step, SolverConfig())
+    engines = ours, DrakeEngine(built, time_step, surface_of)
     for engine in engines:
         engine.v[0] = velocity
         engine.evaluate()
@@ -56,10 +57,13 @@ def ball(height, velocity=0.0):
 
 
 def test_dropped_and_rolling_ball():
-    """Fall, impact, slip and pure rolling on both, within a millimetre and a millimetre/s."""
-    ours, drake = ball(0.1, velocity=0.5)
+    """Fall, impact, slip and pure rolling on both, within a millimetre and a millimetre/s.
+
+    Drake's steps take more of an impact than ours, by their length.
+    """
+    ours, drake = ball(0.1, velocity=0.5, time_step=5e-4)
     for _ in range(80):
-        assert ours.step(10) == drake.step(10) == StepStatus.OK
+        assert ours.step(20) == drake.step(20) == StepStatus.OK
         np.testing.assert_allclose(drake.q[:3], ours.q[:3], atol=1e-3)
     np.testing.assert_allclose(drake.v, ours.v, atol=2e-2)
     # Momentum about the contact point, which lies half a millimetre inside the ball.

@@ -9,7 +9,17 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pinocchio as pin
 import pytest
-from builders import body_urdf, box, cylinder, drum_points, engine_of, hull_mesh, sphere
+from builders import (
+    GRAVITY,
+    body_urdf,
+    box,
+    cylinder,
+    drum_points,
+    engine_of,
+    ground_instance,
+    hull_mesh,
+    sphere,
+)
 
 from contact_core.robot.scene import Instance
 from contact_core.robot.surface import Surface
@@ -93,3 +103,23 @@ def test_hundreds_of_impacts(time_step, tmp_path):
     if time_step < 5e-5 and 5e-3 < share <= 1.4e-2:
         pytest.xfail("8 of 600 gain: a longer step takes more than what changing faces give")
     assert share <= 5e-3
+
+
+@pytest.mark.parametrize("stiffness", [1e4, 1e5])
+@pytest.mark.parametrize("time_step", [1e-3, 5e-3])
+@pytest.mark.parametrize("kind", ["box", "cylinder", "mesh", "sphere"])
+def test_a_first_touch_gives_no_energy(kind, time_step, stiffness, tmp_path):
+    """What it is inside each other when a step first sees it, nothing has resisted."""
+    rng, height = np.random.default_rng(3), 0.05
+    for _ in range(3):
+        turn = pin.Quaternion(*rng.normal(size=4)).normalized().matrix()
+        place = pin.SE3(turn, np.array([0.0, 0.0, 0.08 + height]))
+        thing = body_urdf("thing", geometry(kind, tmp_path), 0.1, (3.6e-5,) * 3)
+        instances = [Instance("thing", thing, place, True, GRAVITY), ground_instance()]
+        engine = engine_of(instances, time_step, Surface(stiffness, 10.0, 0.5))
+        start, fall = engine.observer.energy().total, 0.1 * 9.81 * height
+        for _ in range(round(0.6 / time_step)):
+            assert engine.step() == StepStatus.OK
+            # While a ball presses, its energy swings: it is kept from impact to impact.
+            assert engine.observer.energy().total <= start + 1e-3 * fall
+        assert start - engine.observer.energy().total > 0.9 * fall

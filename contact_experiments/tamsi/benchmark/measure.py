@@ -24,7 +24,9 @@ from contact_experiments.tamsi.benchmark.scene import BenchmarkScene
 # In parity settings the velocities of all rounds equal those of Drake's kTamsi [m/s or rad/s];
 # in the default ones, which have another friction law, the positions stay close [m or rad].
 PARITY_TOLERANCE = 1e-6
-DEFAULTS_TOLERANCE = 1e-2
+DEFAULTS_TOLERANCE = 5e-2
+"""On the Allegro hand kTamsi, whose contacts creep, is 0.031 off ours with accuracies down to 1e-6,
+our own fixed steps 0.011 [m or rad]."""
 
 
 class AgreementError(ContactStackError):

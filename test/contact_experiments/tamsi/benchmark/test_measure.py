@@ -56,7 +56,7 @@ def test_a_run_that_ends_elsewhere_is_an_error(short, monkeypatch):
     class Moved(OurRunner):
         def state(self):
             q, v = super().state()
-            return q + 0.02, v
+            return q + 0.1, v
 
     monkeypatch.setitem(RUNNERS, PARITY_RUN, lambda scene: OurRunner(scene, PARITY))
     monkeypatch.setitem(RUNNERS, OURS, lambda scene: Moved(scene, SolverConfig()))
