@@ -93,18 +93,19 @@ def meet(
 
 
 @inlined_kernel
-def find_slack(simulation: Simulation, c: int, old: int) -> float:
+def find_slack(simulation: Simulation, c: int, old: int, fresh: bool) -> float:
     """Return the penetration of a contact that nothing has resisted [m].
 
     Args:
         simulation: Reads contacts and velocities, and the memory of the last step.
         c: The contact.
         old: The nearest point of its pair in that memory; -1 if the pair did not touch.
+        fresh: Whether it may be a point that was not there.
     """
     slack, memory, depth = 0.0, simulation.shear, simulation.contacts.depth[c]
     if old >= 0:
         slack = memory.slack[old]
-    if memory.number[KNOWN] and simulation.settings.accuracy == 0.0:
+    if fresh and memory.number[KNOWN] and simulation.settings.accuracy == 0.0:
         speed = -_separation(simulation.jacobian, c, simulation.state.v)
         way = simulation.pace[LENGTH] * speed
         # It was not inside before it came so far; what of a new pair was, was resisted elsewhere.

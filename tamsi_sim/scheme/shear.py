@@ -28,6 +28,8 @@ SOFTEST = 0.1
 """Compliance along the tangents, relative to that along the normal."""
 KEPT = 0.99
 """Share of a pair's energy below which some of its points are gone."""
+ELSEWHERE = 0.1
+"""Of the radius of the smaller shape: a point that moved farther may be another corner."""
 FREQUENCY = 7e3
 """Of what vibrates while one point holds it [rad/s]: its own weight shears that by 0.2 um."""
 
@@ -178,21 +180,22 @@ def _recall_pair(simulation: Simulation, pair: int, first: int, last: int) -> No
     turn = simulation.pace[LENGTH] * _spin(simulation, a, b, contacts.frame[first, NORMAL])
     p, radius = simulation.poses.position[a], simulation.geometry.radius
     lever = min(radius[a], radius[b])
-    energy = 0.0
+    energy, grown = 0.0, old >= 0 and last - first > memory.first[old + 1] - memory.first[old]
     for c in range(first, last):
         start = forces.initial_shear[c]
         forces.compliance[c] = softness / contacts.stiffness[c]
         start[0] = start[1] = 0.0
-        k = -1
+        k, fresh = -1, True
         if old >= 0:
-            k = _nearest(memory, old, contacts.point[c], p)
+            k, square = _nearest(memory, old, contacts.point[c], p)
+            fresh = grown or square > (ELSEWHERE * lever) ** 2
             u = memory.shear[k]
             s, t = contacts.frame[c, 0], contacts.frame[c, 1]
             x, y = s[0] * u[0] + s[1] * u[1] + s[2] * u[2], t[0] * u[0] + t[1] * u[1] + t[2] * u[2]
             start[0], start[1] = x - turn * y, y + turn * x
             square = start[0] * start[0] + start[1] * start[1]
             energy += square / forces.compliance[c]
-        forces.slack[c] = find_slack(simulation, c, k)
+        forces.slack[c] = find_slack(simulation, c, k, fresh)
         if c < memory.twist.shape[0]:
             simulation.contact_moments.compliance[c] = forces.compliance[c] / lever**2
             energy += _recall_twist(simulation, c, k, turn)
@@ -250,18 +253,23 @@ def _spin(simulation: Simulation, a: int, b: int, n: np.ndarray) -> float:
 
 
 @inlined_kernel
-def _nearest(memory: ShearMemory, old: int, point: np.ndarray, origin: np.ndarray) -> int:
-    """Return the entry of the point (3) of a pair that was nearest, seen from shape A."""
+def _nearest(
+    memory: ShearMemory, old: int, point: np.ndarray, origin: np.ndarray
+) -> tuple[int, float]:
+    """Return the entry of the point (3) of a pair that was nearest, seen from shape A.
+
+    Returns:
+        Its entry, and its distance squared [m^2].
+    """
     nearest, least = memory.first[old], math.inf
-    if memory.first[old + 1] - nearest > 1:
-        px, py, pz = point[0] - origin[0], point[1] - origin[1], point[2] - origin[2]
-        for k in range(memory.first[old], memory.first[old + 1]):
-            q = memory.point[k]
-            x, y, z = q[0] - px, q[1] - py, q[2] - pz
-            square = x * x + y * y + z * z
-            if square < least:
-                least, nearest = square, k
-    return nearest
+    px, py, pz = point[0] - origin[0], point[1] - origin[1], point[2] - origin[2]
+    for k in range(memory.first[old], memory.first[old + 1]):
+        q = memory.point[k]
+        x, y, z = q[0] - px, q[1] - py, q[2] - pz
+        square = x * x + y * y + z * z
+        if square < least:
+            least, nearest = square, k
+    return nearest, least
 
 
 @inlined_kernel
