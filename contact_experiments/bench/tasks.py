@@ -26,7 +26,7 @@ COLUMNS: Columns = (
     ("steps", "steps", 1, "d"),
     ("coverage", "coverage", 1.0, ".3f"),
     ("overlap [px]", "overlap_px", 1.0, ".1f"),
-    ("looks", "looks", 1, "d"),
+    ("updates", "updates", 1, "d"),
     ("searches", "searches", 1, "d"),
     ("CPU [s]", "cpu_s", 1.0, ".1f"),
 )
@@ -81,8 +81,8 @@ def main(args: argparse.Namespace) -> int:
         f"{figures['steps'][1]:.0f} at most; {figures['overlapping']} starts overlapped"
     )
     print(
-        "processor time of a look {:.1f} ms in the median, p99 {:.1f}, at most {:.1f}; ".format(
-            *figures["look_ms"]
+        "processor time of an update {:.1f} ms in the median, p99 {:.1f}, at most {:.1f}; ".format(
+            *figures["update_ms"]
         )
         + "of a search {:.1f} s, p99 {:.1f}, at most {:.1f}; the environment waits".format(
             *figures["search_s"]
@@ -111,7 +111,7 @@ def summarize(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "high": float(interval.high),
         "steps": [float(np.median(steps)), float(np.max(steps))],
         "overlapping": sum(row["overlap_px"] > 0.0 for row in rows),
-        "look_ms": _quantiles([1e3 * time for row in rows for time in row["look_s"]]),
+        "update_ms": _quantiles([1e3 * time for row in rows for time in row["update_s"]]),
         "search_s": _quantiles([time for row in rows for time in row["search_s"]]),
         "cpu_s": _quantiles([row["cpu_s"] for row in rows]),
     }

@@ -50,7 +50,7 @@ MOVE = 2
 STEP = 8.0
 """Of the agent in the model, at most [px]."""
 STRIDES = {Phase.TRANSIT: 100.0, Phase.PUSH: 32.0}
-"""Length of a straight move at most [px]: several steps of the model in one look."""
+"""Length of a straight move at most [px]: several steps of the model in one."""
 STRAIGHT = 1.0
 """How far a step may lie beside the move that it is a part of [px]."""
 TIME_STEP = 0.1
@@ -159,12 +159,12 @@ GAINS = _stopping_gains()
 
 
 class PushTPlayer:
-    """Looks at the environment, and says what the agent does next.
+    """Decides from what is seen of the environment what the agent does next.
 
     Attributes:
         loop: The planner.
         overlap: Of agent and T at the start [px].
-        looks: Processor time of every look without a search [s].
+        updates: Processor time of every call of :meth:`actions`, without its search [s].
         searches: Likewise of every search.
     """
 
@@ -181,14 +181,14 @@ class PushTPlayer:
         self._angle = float(problem.initial_state[2])
         self._command = problem.initial_state[3:]
         self.loop = ClosedLoop(problem, replace(SEARCH, seed=seed), AT_ONCE)
-        self.looks: list[float] = []
+        self.updates: list[float] = []
         self.searches: list[float] = []
 
     def actions(self, observation: np.ndarray) -> np.ndarray:
         """Return the next actions, after which the agent is at rest.
 
-        Several decisions are one look as long as the agent's way is straight and what it does
-        stays the same; where things will be meanwhile is the model's word.
+        Several decisions of the planner are one move as long as the agent's way is straight and
+        what it does stays the same; where things will be meanwhile is the model's word.
 
         Args:
             observation: (5) what the environment shows, with the agent at rest.
@@ -213,12 +213,12 @@ class PushTPlayer:
             if self.loop.phase is not phase:
                 break
         spent = time.process_time() - begin
-        self.looks.append(spent - sum(self.searches[searched:]))
+        self.updates.append(spent - sum(self.searches[searched:]))
         change = way[-1] - way[0]
-        return way[0] + np.outer(GAINS, min(1.0, _room(way[0], change)) * change)
+        return way[0] + np.outer(GAINS, min(1.0, _share_within(way[0], change)) * change)
 
     def _state(self, observation: np.ndarray) -> np.ndarray:
-        """Return (5) x; the angle goes on from the last look."""
+        """Return (5) x; the angle goes on from the last one."""
         self._angle += math.remainder(observation[4] - self._angle, 2.0 * math.pi)
         pose = np.array([*observation[2:4], self._angle])
         return np.concatenate((centered(pose), PIXEL * observation[:2]))
@@ -243,14 +243,14 @@ def _straight(way: list[np.ndarray], longest: float) -> bool:
     """Return whether a way (N) of places [px] may be one move of the agent."""
     points = np.array(way) - way[0]
     length = float(np.hypot(*points[-1]))
-    if not 0.0 < length <= longest or _room(way[0], points[-1]) < 1.0:
+    if not 0.0 < length <= longest or _share_within(way[0], points[-1]) < 1.0:
         return False
     along = points @ points[-1] / length
     beside = points @ np.array([-points[-1, 1], points[-1, 0]]) / length
     return bool((np.diff(along) >= 0.0).all() and np.abs(beside).max() <= STRAIGHT)
 
 
-def _room(place: np.ndarray, change: np.ndarray) -> float:
+def _share_within(place: np.ndarray, change: np.ndarray) -> float:
     """Return what share of a move (2) from a place (2) its actions leave within the picture."""
     farthest = np.where(change > 0.0, SIDE - place, place)
     reach = np.abs(GAINS[0] * change)
@@ -265,10 +265,10 @@ def play(seed: int) -> dict[str, Any]:
 
     Returns:
         The ``seed``; what the environment said: ``reached``, ``steps`` and the largest
-        ``coverage``; ``overlap_px`` of agent and T at the start; how many ``looks`` and
-        ``searches``; processor time in all (``cpu_s``), of every look but for its search
-        (``look_s``) and of every search (``search_s``); and the ``path``, (looks + 1, 5): x, y [m]
-        and angle of the T's centre, x and y of the agent.
+        ``coverage``; ``overlap_px`` of agent and T at the start; how many ``updates``
+        of the planner and ``searches``; processor time in all (``cpu_s``), of every update but for
+        its search (``update_s``) and of every search (``search_s``); and the ``path``,
+        (updates + 1, 5): x, y [m] and angle of the T's centre, x and y of the agent.
     """
     environment = make_environment()
     observation, _ = environment.reset(seed=seed)
@@ -290,10 +290,10 @@ def play(seed: int) -> dict[str, Any]:
         "steps": steps,
         "coverage": coverage,
         "overlap_px": player.overlap,
-        "looks": len(player.looks),
+        "updates": len(player.updates),
         "searches": len(player.searches),
-        "cpu_s": sum(player.looks) + sum(player.searches),
-        "look_s": player.looks,
+        "cpu_s": sum(player.updates) + sum(player.searches),
+        "update_s": player.updates,
         "search_s": player.searches,
         "path": path,
     }
