@@ -51,7 +51,7 @@ STEP = 8.0
 """Of the agent in the model, at most [px]."""
 STRIDES = {Phase.TRANSIT: 100.0, Phase.PUSH: 32.0}
 """Length of a straight move at most [px]: several steps of the model in one."""
-STRAIGHT = 1.0
+STRAIGHT = 2.5
 """How far a step may lie beside the move that it is a part of [px]."""
 TIME_STEP = 0.1
 """Of the model [s]; it has no meaning where everything is at rest after every step."""
@@ -66,6 +66,8 @@ OVERLAP = 30.0
 SEARCH = SearchSettings(
     attempts=300, shortening=0.5, refinements=0, hold=False, clearance=4.0 * PIXEL
 )
+TRUST = 10.0
+"""How far the T may be from where a push was to have it [tolerances]."""
 AT_ONCE = 10**9
 """Parts of a search: the environment waits for its next action."""
 
@@ -180,7 +182,7 @@ class PushTPlayer:
         self.overlap = self._model.penetration(problem.initial_state) / PIXEL
         self._angle = float(problem.initial_state[2])
         self._command = problem.initial_state[3:]
-        self.loop = ClosedLoop(problem, replace(SEARCH, seed=seed), AT_ONCE)
+        self.loop = ClosedLoop(problem, replace(SEARCH, seed=seed), AT_ONCE, trust=TRUST)
         self.updates: list[float] = []
         self.searches: list[float] = []
 
