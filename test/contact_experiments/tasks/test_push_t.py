@@ -100,9 +100,7 @@ def test_the_t_moves_as_the_model_says(environment):
     assert state[2] - pose[2] == pytest.approx(moved[2], abs=0.03)
 
 
-@pytest.mark.parametrize(
-    "agent", [(256.0, 60.0), pytest.param((230.0, 275.0), marks=pytest.mark.verify)]
-)
+@pytest.mark.parametrize("agent", [(256.0, 60.0), (230.0, 275.0)])
 def test_the_t_comes_to_its_goal_also_where_the_agent_begins_in_it(environment, agent):
     goal = centered(np.array(GOAL))
     seen = placed(environment, goal + np.array([0.02, -0.02, 0.0]), agent)
