@@ -47,6 +47,8 @@ TEST = ["pytest>=8,<10", "pytest-timeout>=2.3,<3"]
 # What the algorithms are compared with: no node and no algorithm needs it.
 ORACLES = ["mujoco>=3.2,<4", "quadprog>=0.1.12,<0.2"]
 EXPERIMENTS = ["clarabel>=0.9,<1", "piqp>=0.5,<1", *ORACLES]
+# Tasks of others, with their physics.
+TASKS = ["gym-pusht>=0.1.8,<0.2", "pymunk>=6.6,<7"]
 # What reads and writes the messages of FRI.
 FRI = ["protobuf>=6,<8"]
 # What splits meshes that are not convex into convex parts.
@@ -212,6 +214,7 @@ STACK = dict(
         "experiments": EXPERIMENTS,
         "cluster": CLUSTER,
         "fri": FRI,
+        "tasks": TASKS,
         **SIMULATOR_EXTRAS,
         # Its old name.
         "bench": EXPERIMENTS,

@@ -93,6 +93,11 @@ BENCHMARKS = Group(
             "the simulator against Drake and MuJoCo on the same scenes",
             EXPERIMENTS,
         ),
+        "tasks": Command(
+            "contact_experiments.bench.tasks",
+            "tasks of others, from their own starts and by their own judges",
+            "tasks",
+        ),
     },
     "BENCHMARK",
     """examples:

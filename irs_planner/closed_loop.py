@@ -76,6 +76,7 @@ class ClosedLoop:
         search: SearchSettings = SHORT_SEARCH,
         parts: int = PARTS,
         plan: Sequence[tuple[str, Motion]] = (),
+        trust: float = 0.0,
     ) -> None:
         """Begin at rest, or with a plan.
 
@@ -85,6 +86,9 @@ class ClosedLoop:
             search: How to look for where to touch.
             parts: Parts of a search that are done after a look.
             plan: What to begin with: kinds of segments, and motions.
+            trust: How far things may be from where a plan has them while it pushes them as it
+                says; beyond that, another one is searched for [tolerances]. 0: inputs are decided
+                at every look, for a model that is not exact.
 
         Raises:
             ConfigError: If the problem cannot be planned globally; the message says what it lacks.
@@ -93,7 +97,9 @@ class ClosedLoop:
         self.phase = Phase.REST
         self.searches = self.disturbed = 0
         self.impossible: Impossibility | None = None
-        self._searching, self._parts = search, parts
+        self._searching, self._parts, self._trust = search, parts, trust
+        self._planned: Motion | None = None
+        self._done = 0
         self._model = SearchModel(problem, search)
         self._shift = _shift_of_a_tolerance(self._model)
         self._path = np.empty((0, len(self._model.joints)))
@@ -130,7 +136,7 @@ class ClosedLoop:
             self.phase = Phase.REST
             return rest
         if self.phase is Phase.REST:
-            self._touch()
+            self._begin_search(state) if self._trust else self._touch()
         if self.phase is Phase.TRANSIT:
             waypoint = self._waypoint(state, command)
             if waypoint is not None:
@@ -196,6 +202,8 @@ class ClosedLoop:
             self._nearest, self._stalled = distance, 0
         if self._stalled > MAX_STALLED:
             return None
+        if self._planned is not None:
+            return self._as_planned(self._planned, state)
         for target in (self._target, model.problem.goal):
             control = self._first_input(state, command, target)
             if control is not None:
@@ -203,6 +211,19 @@ class ClosedLoop:
                 return control
         self._idle += 1
         return command if self._idle < PATIENCE else None
+
+    def _as_planned(self, planned: Motion, state: np.ndarray) -> np.ndarray | None:
+        """Return the next input of a planned push; None at its end, or if things are elsewhere."""
+        model = self._model
+        while self._done < len(planned.inputs):
+            behind = (planned.states[self._done + 1] - state)[model.joints] / model.step
+            if np.abs(behind).max() > NEAR:
+                break
+            self._done += 1
+        beside = float(model.distance(state, planned.states[self._done]))
+        if self._done == len(planned.inputs) or beside > self._trust:
+            return None
+        return planned.inputs[self._done]
 
     def _first_input(
         self, state: np.ndarray, command: np.ndarray, target: np.ndarray
@@ -258,8 +279,11 @@ class ClosedLoop:
         ways = [motion.states[1:, joints] for _, motion in motions[:first]]
         self.phase, self._stalled = Phase.TRANSIT, 0
         self._path = np.concatenate([np.empty((0, len(joints))), *ways])
-        for _, motion in motions[first : first + 1]:
+        self._planned, self._done = None, 0
+        for kind, motion in motions[first : first + 1]:
             self._target = motion.states[-1]
+            if self._trust and kind == CONTACT:
+                self._planned = motion
         self._plan = motions[first + 1 :]
 
     def _first_push(self, motions: list[tuple[str, Motion]]) -> Parts[int]:

@@ -15,7 +15,7 @@ import grimp
 from contact_core.base.files import share
 
 ROOT = Path(__file__).resolve().parents[2]
-COMPUTING = ("decomposition", "experiments")
+COMPUTING = ("decomposition", "experiments", "tasks")
 """Extras with libraries that results depend on."""
 PACKAGES = (
     "contact_aware_control",

@@ -59,6 +59,28 @@ def carried_out(seed, kick=None):
     return problem, np.array(states), loop
 
 
+@pytest.mark.parametrize("kick", [0.0, 0.03])
+def test_a_trusted_push_ends_where_the_plan_has_it_or_is_planned_anew(kick):
+    problem = build_problem(load_example("push_t"))
+    _, motions = at_once(search_globally(problem, SearchSettings(shortening=0.0, refinements=0)))
+    first = next(k for k, (kind, motion) in enumerate(motions) if kind == "contact" and k > 1)
+    (begin, *_, end), (command, *_) = motions[first][1].states, motions[first][1].inputs
+    problem = dataclasses.replace(problem, initial_state=begin)
+    loop = ClosedLoop(problem, plan=motions[first:], trust=1.0)
+    state, pushed = begin, 0
+    while loop.phase in (Phase.PUSH, Phase.TRANSIT) and not loop.searches:
+        command = loop.decide(state, command)
+        if loop.phase is not Phase.PUSH:
+            break
+        state, pushed = problem.dynamics.step(state, command), pushed + 1
+        state[0] += kick * (pushed == 2)
+    if kick:
+        assert (pushed, loop.phase) == (2, Phase.SEARCH)
+    else:
+        assert pushed == len(motions[first][1].inputs)
+        np.testing.assert_allclose(state, end, atol=1e-9)
+
+
 def test_contact_that_pushes_nothing_is_carried_out_before_the_first_push(monkeypatch):
     """A plan may begin by letting go, which counts as contact."""
     problem = build_problem(load_example("push_t"))
