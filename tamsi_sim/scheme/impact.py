@@ -41,6 +41,8 @@ SLOWEST = 1e-2
 """What meets at less dissipates as at this speed, and has no slack [m/s]."""
 DEADEST = 1e-2
 """Restitution below which nothing visible comes back."""
+DEAD = 3.0
+"""Dissipation times speed of an impact of which three tenths come back."""
 BISECTIONS = 40
 RELAXATION = 0.05
 """Time constant with which slack is taken up [s]."""
@@ -80,7 +82,7 @@ def meet(
         pairs.speed[pair] = met
         if ball and met > SLOW:
             calm = (CALM * CALM + SLOW * SLOW) / (CALM * CALM + met * met)
-            loss = rules.dissipation[pairs.rule[pair]] * met
+            loss = rules.dissipation[pairs.rule[pair]] * met / DEAD
             calm = max(calm, loss * loss / (1.0 + loss * loss))
             square = simulation.contacts.stiffness[first] * inverse_mass
             phase = simulation.pace[LENGTH] * math.sqrt(square)
