@@ -3,7 +3,7 @@
 A step looks for contacts where it starts. So two that meet are inside each other when a step first
 sees them, by as much as they came in the step before, and nothing has resisted that: the spring of
 so much penetration would give energy that it never took. It is *slack*: it counts as none, and is
-taken up within RELAXATION while things rest. Corners that a pair had not before have some, too.
+taken up, in some ten steps, while things rest. Corners that a pair had not before have some, too.
 
 Estimating the penetration at the end of the step, tamsi (19), damps like h k beside the spring k:
 of an impact that lasts some steps much is lost. What rests or creeps needs that damping, and so do
@@ -45,7 +45,9 @@ DEAD = 3.0
 """Dissipation times speed of an impact of which three tenths come back."""
 BISECTIONS = 40
 RELAXATION = 0.05
-"""Time constant with which slack is taken up [s]."""
+"""Time constant with which the speed is forgotten at which two met [s]."""
+TAKEN_UP = 0.1
+"""Share of its slack that a contact takes up in a step, at a tenth of the speed that it came at."""
 LEAST_SLACK = 1e-9
 """Less is none [m]."""
 
@@ -69,17 +71,13 @@ def meet(
     restitution = rules.restitution[pairs.rule[pair]]
     fixed = simulation.settings.accuracy == 0.0
     ball = fixed and simulation.geometry.kind[pairs.shapes[pair, 0]] == SPHERE
-    ahead = 1.0
+    ahead, met = 1.0, SLOWEST
     if ball or restitution < 1.0:
-        fastest = SLOWEST
-        for c in range(first, last):
-            speed = _separation(simulation.jacobian, c, simulation.state.v)
-            fastest = max(fastest, abs(speed) if ball else -speed)
-        met = simulation.shear.speed[old] if old >= 0 else fastest
-        if restitution == 1.0:
-            # Of an impact that is over nothing is left.
-            met = max(fastest, met * max(0.0, 1.0 - simulation.pace[LENGTH] / RELAXATION))
-        pairs.speed[pair] = met
+        if old >= 0:
+            met = simulation.shear.speed[old]
+        else:
+            for c in range(first, last):
+                met = max(met, -_separation(simulation.jacobian, c, simulation.state.v))
         if ball and met > SLOW:
             calm = (CALM * CALM + SLOW * SLOW) / (CALM * CALM + met * met)
             loss = rules.dissipation[pairs.rule[pair]] * met / DEAD
@@ -87,11 +85,32 @@ def meet(
             square = simulation.contacts.stiffness[first] * inverse_mass
             phase = simulation.pace[LENGTH] * math.sqrt(square)
             ahead = max(calm, phase / (3.0 * math.pi), 0.5 - 1.0 / phase**2)
+    pairs.speed[pair] = met
     for c in range(first, last):
         forces.ahead[c] = ahead
     if restitution < 1.0:
         dissipation = rules.dissipation[pairs.rule[pair]]
         pairs.dissipation[pair] = dissipation + impact_loss(restitution) / pairs.speed[pair]
+
+
+@inlined_kernel
+def left_speed(simulation: Simulation, pair: int) -> float:
+    """Return what is left of the speed at which a pair met when a step ends [m/s].
+
+    An impact is over soon, but has a restitution of its own as long as the two touch.
+    """
+    met: float = simulation.pairs.speed[pair]
+    if simulation.rules.restitution[simulation.pairs.rule[pair]] < 1.0:
+        return met
+    return met * max(0.0, 1.0 - simulation.pace[LENGTH] / RELAXATION)
+
+
+@inlined_kernel
+def faster(simulation: Simulation, pair: int, c: int, speed: float) -> float:
+    """Return the speed of a pair's contact at the end of a step, if that is more [m/s]."""
+    if simulation.rules.restitution[simulation.pairs.rule[pair]] < 1.0:
+        return speed
+    return max(speed, abs(simulation.contact_forces.velocity[c, NORMAL]))
 
 
 @inlined_kernel
@@ -123,8 +142,9 @@ def left_slack(simulation: Simulation, c: int) -> float:
     It is taken up where things rest: to push during an impact it would give energy.
     """
     forces = simulation.contact_forces
-    left = max(0.0, 1.0 - forces.ahead[c] * simulation.pace[LENGTH] / RELAXATION)
-    slack = left * forces.slack[c]
+    slack = forces.slack[c]
+    if forces.ahead[c] == 1.0:
+        slack *= 1.0 - TAKEN_UP
     return slack if slack > LEAST_SLACK else 0.0
 
 

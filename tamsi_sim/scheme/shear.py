@@ -21,7 +21,7 @@ from contact_core.multibody.rigid_body.joints import FREE
 from tamsi_sim.arrays.data import KNOWN, LENGTH, PAIRS, POINTS, ShearMemory
 from tamsi_sim.arrays.settings import FrictionLaw
 from tamsi_sim.arrays.simulation import Simulation
-from tamsi_sim.scheme.impact import find_slack, left_slack, meet
+from tamsi_sim.scheme.impact import faster, find_slack, left_slack, left_speed, meet
 
 ELASTIC = int(FrictionLaw.ELASTIC)
 SOFTEST = 0.1
@@ -153,7 +153,8 @@ def keep_shear(simulation: Simulation, count: int) -> None:
                 a = simulation.pairs.shapes[last, 0]
                 memory.shapes[kept, 0], memory.shapes[kept, 1] = a, simulation.pairs.shapes[last, 1]
                 memory.first[kept], memory.energy[kept] = c, 0.0
-                memory.speed[kept] = simulation.pairs.speed[last]
+                memory.speed[kept] = left_speed(simulation, last)
+            memory.speed[kept] = faster(simulation, last, c, memory.speed[kept])
             x, y = forces.shear[c]
             s, t = contacts.frame[c, 0], contacts.frame[c, 1]
             if settings.friction_law == ELASTIC:
