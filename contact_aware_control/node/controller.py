@@ -60,7 +60,7 @@ NAME = "contact_aware_controller"
 MAX_STATES = 50
 """At most this many joint states are kept for a tick: those of a quarter of a second."""
 
-LONGEST_STEP = 50_000_000
+MAX_STEP = 50_000_000
 """A paused simulation does not make longer ones [ns]: where a stamp has passed more, it goes on."""
 
 
@@ -239,7 +239,7 @@ class ControllerNode(ManagedNode):
         # Ages count from arrival: the robot's clock need not be ours.
         with self._lock:
             passed, self._driver_stamp = state.stamp - self._driver_stamp, state.stamp
-            if passed > LONGEST_STEP:
+            if passed > MAX_STEP:
                 self._loop_clock.stop(False)  # the word that it goes on may come later
             if self._loop_clock.stopped:
                 if passed <= 0:

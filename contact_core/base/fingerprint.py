@@ -13,20 +13,11 @@ from pathlib import Path
 import grimp
 
 from contact_core.base.files import share
+from contact_core.base.kernel_cache import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPUTING = ("decomposition", "experiments", "tasks")
 """Extras with libraries that results depend on."""
-PACKAGES = (
-    "contact_aware_control",
-    "contact_core",
-    "contact_experiments",
-    "contact_ros",
-    "contact_stack",
-    "irs_planner",
-    "robust_planner",
-    "tamsi_sim",
-)
 
 
 @cache

@@ -230,6 +230,22 @@ def add_worker_options(parser: argparse.ArgumentParser, processes: int = -1) -> 
     )  # fmt: skip
 
 
+def add_sweep_options(parser: argparse.ArgumentParser, folder: str, also: str = "") -> None:
+    """Let the user of a command choose where results are kept, and who does the work.
+
+    Args:
+        parser: The parser of the command.
+        folder: The default.
+        also: What else is written there, e.g. plots.
+    """
+    and_also = f", and {also}" if also else ""
+    parser.add_argument(
+        "--out", type=Path, metavar="FOLDER", default=Path(folder),
+        help=f"where results are kept, to go on after an interrupt{and_also} (default %(default)s)",
+    )  # fmt: skip
+    add_worker_options(parser)
+
+
 def chosen_workers(args: argparse.Namespace, prepare: Callable[[], None] | None = None) -> Workers:
     """Return who does the work.
 

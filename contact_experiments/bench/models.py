@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from contact_core.base.results import add_json_option, write_json
-from contact_core.base.sweep import Sweep, add_worker_options, chosen_workers
+from contact_core.base.sweep import Sweep, add_sweep_options, chosen_workers
 from contact_experiments.models.check import Fate, Outcome, check
 from contact_experiments.models.packages import (
     MJCF_PACKAGES,
@@ -64,11 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--write", type=Path, metavar="FILE",
         help="where the tables are written as Markdown (default: they are printed)",
     )  # fmt: skip
-    parser.add_argument(
-        "--out", type=Path, metavar="FOLDER", default=Path("out/bench/models"),
-        help="where results are kept, to go on after an interrupt (default: %(default)s)",
-    )  # fmt: skip
-    add_worker_options(parser)
+    add_sweep_options(parser, "out/bench/models")
 
 
 def main(args: argparse.Namespace) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from matplotlib.figure import Figure
 
 from contact_core.base.figures import save
 from contact_core.base.results import Columns, add_json_option, lines, write_json
-from contact_core.base.sweep import Sweep, add_worker_options, chosen_workers
+from contact_core.base.sweep import Sweep, add_sweep_options, chosen_workers
 from contact_core.robot.scene_config import ENGINES
 from contact_experiments.push.cases import draw_cases, run_case, summarize
 from contact_stack.demo.push_anything.drawing import draw_push
@@ -54,11 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="plan with the whole arm in 3-D, as move_objects does; without, from above",
     )  # fmt: skip
     add_json_option(parser)
-    parser.add_argument(
-        "--out", type=Path, metavar="FOLDER", default=Path("out/bench/push"),
-        help="where results are kept, to go on after an interrupt, and plots (default %(default)s)",
-    )  # fmt: skip
-    add_worker_options(parser)
+    add_sweep_options(parser, "out/bench/push", "plots")
 
 
 def main(args: argparse.Namespace) -> int:

@@ -24,7 +24,7 @@ from contact_core.base.figures import add_legend, new_figure, save
 from contact_core.base.registry import Registry
 from contact_core.base.results import add_json_option, at_least, write_json
 from contact_core.base.seeds import generator
-from contact_core.base.sweep import Sweep, add_worker_options, chosen_workers
+from contact_core.base.sweep import Sweep, add_sweep_options, chosen_workers
 from contact_experiments.robust.sliding import slide
 from contact_experiments.robust.touching import touch_down
 from contact_stack.precompile import compile_once
@@ -413,13 +413,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--values", type=at_least(10), default=1000, metavar="N",
         help="values that are measured of each quantity (default %(default)s)",
     )  # fmt: skip
-    parser.add_argument(
-        "--out", type=Path, metavar="FOLDER", default=Path("out/bench/reliability"),
-        help="where results are kept, to go on after an interrupt, and the picture "
-        "(default %(default)s)",
-    )  # fmt: skip
     add_json_option(parser)
-    add_worker_options(parser)
+    add_sweep_options(parser, "out/bench/reliability", "the picture")
 
 
 def main(args: argparse.Namespace) -> int:

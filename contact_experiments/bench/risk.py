@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from matplotlib.figure import Figure
 from contact_core.base.figures import add_legend, new_figure, save
 from contact_core.base.registry import Registry
 from contact_core.base.results import Rows, add_json_option, at_least, table, write_json
-from contact_core.base.sweep import Sweep, add_worker_options, chosen_workers
+from contact_core.base.sweep import Sweep, add_sweep_options, chosen_workers
 from contact_experiments.robust.arm_approach import APPROACH
 from contact_experiments.robust.arm_graph import run_on_graph
 from contact_experiments.robust.arm_insertion import INSERTION
@@ -68,11 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, help="of the worlds (default %(default)s)")
     add_json_option(parser)
-    parser.add_argument(
-        "--out", type=Path, metavar="FOLDER", default=Path("out/bench/risk"),
-        help="where results are kept, to go on after an interrupt, and plots (default %(default)s)",
-    )  # fmt: skip
-    add_worker_options(parser)
+    add_sweep_options(parser, "out/bench/risk", "plots")
 
 
 def main(args: argparse.Namespace) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from scipy.stats import binomtest
 
 from contact_core.base.figures import save
 from contact_core.base.results import Columns, add_json_option, at_least, lines, write_json
-from contact_core.base.sweep import Sweep, add_worker_options, chosen_workers
+from contact_core.base.sweep import Sweep, add_sweep_options, chosen_workers
 from contact_experiments.tasks.push_t import GOAL, TEE, centered, make_environment, play
 from contact_stack.demo.push_anything.drawing import draw_push
 from contact_stack.demo.push_anything.task import PushTask
@@ -50,12 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seed", type=int, default=0, help="of the first start; then every next one (default 0)"
     )
     add_json_option(parser)
-    parser.add_argument(
-        "--out", type=Path, metavar="FOLDER", default=Path("out/bench/tasks"),
-        help="where results are kept, to go on after an interrupt, and a picture of the slowest "
-        "(default %(default)s)",
-    )  # fmt: skip
-    add_worker_options(parser)
+    add_sweep_options(parser, "out/bench/tasks", "a picture of the slowest")
 
 
 def main(args: argparse.Namespace) -> int:
