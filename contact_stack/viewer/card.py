@@ -190,8 +190,8 @@ def _purpose(now: PageState) -> str:
 def _forces(now: PageState) -> list[list[tuple[str, str, str]]]:
     """Return the large numbers, each with what it is: of this run, and of the one beside it."""
     known = not math.isnan(now.true_force)
-    force, color = (now.true_force, TRUE_COLOR) if known else (now.estimated_force, ESTIMATE_COLOR)
-    number = "- N" if math.isnan(force) else f"{force:.1f} N"
+    color = TRUE_COLOR if known else ESTIMATE_COLOR
+    number = "- N" if math.isnan(now.force) else f"{now.force:.1f} N"
     what = "contact force" if known else "contact force, as it feels"
     forces = [[
         (number, css(color), "number"),

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pinocchio as pin
 from mcap.exceptions import McapError
 from mcap.records import Channel, McapRecord, Message, Metadata, Schema
@@ -117,7 +116,7 @@ class OtherRun:
         self._begins = next((p.time for p in recording.pictures if p.state in MOVING), None)
         self._began: float | None = None
         self._latest = 0.0
-        self._peak = max(map(_felt, recording.pictures))
+        self._peak = max(picture.force for picture in recording.pictures)
 
     def accompany(self, now: PageState) -> None:
         """Show the other arm in a picture.
@@ -135,12 +134,7 @@ class OtherRun:
             time = self._begins + (now.time - self._began if self._began is not None else 0.0)
         other = self._recording.at(time)
         now.beside, now.beside_name = other.joints, self._recording.name
-        now.beside_force, now.beside_peak = _felt(other), self._peak
-
-
-def _felt(picture: PageState) -> float:
-    """Return the contact force [N]: the true one, if that is known."""
-    return picture.estimated_force if np.isnan(picture.true_force) else picture.true_force
+        now.beside_force, now.beside_peak = other.force, self._peak
 
 
 def beside(recording: Recording, other: Recording) -> Recording:

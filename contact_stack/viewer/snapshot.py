@@ -66,6 +66,11 @@ class PageState:
     pace: float = np.nan
 
     @property
+    def force(self) -> float:
+        """The contact force [N]: the true one, or the estimated one if nobody knows that."""
+        return self.estimated_force if np.isnan(self.true_force) else self.true_force
+
+    @property
     def true_force(self) -> float:
         """Magnitude of the sum of the true contact forces [N], NaN if nobody knows them."""
         return _total(self.true_forces)

@@ -35,6 +35,15 @@ def running(launch: Callable[..., NodeGraph], client: GraphClient) -> GraphClien
     return client
 
 
+def turn_away(start: np.ndarray, angle: float) -> FollowJointTrajectory.Goal:
+    """Return the goal to turn the first joint from a start (7) by an angle [rad] within 3 s."""
+    goal = FollowJointTrajectory.Goal()
+    goal.trajectory.joint_names = list(RobotDescription.load("iiwa14_wsg50").arm_joints)
+    away = start + np.eye(7)[0] * angle
+    goal.trajectory.points = [JointTrajectoryPoint(positions=away, time_from_start=Duration(sec=3))]
+    return goal
+
+
 def pause(client: GraphClient, value: bool) -> None:
     assert client.call(Pause, "tamsi_sim/pause", Pause.Request(pause=value)).success
 
@@ -44,12 +53,7 @@ def test_a_pause_stops_time_and_not_the_arm(running: GraphClient) -> None:
     """The goal goes on where it was, with the link armed throughout; a step is one of its own."""
     client = running
     start = np.array(client.latest("controller_status").joint_command)
-    goal = FollowJointTrajectory.Goal()
-    goal.trajectory.joint_names = list(RobotDescription.load("iiwa14_wsg50").arm_joints)
-    away = JointTrajectoryPoint(
-        positions=start + np.eye(7)[0] * 0.2, time_from_start=Duration(sec=3)
-    )
-    goal.trajectory.points = [away]
+    goal = turn_away(start, 0.2)
     result = client.send(client.joints, goal).get_result_async()
     client.wait_simulated(1.0)
     pause(client, True)
@@ -114,12 +118,7 @@ def test_a_new_start_far_away_does_not_end_the_driver(running: GraphClient) -> N
     """Commands to the arm where it was are under way, and would throw it there."""
     client = running
     start = np.array(client.latest("controller_status").joint_command)
-    goal = FollowJointTrajectory.Goal()
-    goal.trajectory.joint_names = list(RobotDescription.load("iiwa14_wsg50").arm_joints)
-    away = JointTrajectoryPoint(
-        positions=start + np.eye(7)[0] * 0.5, time_from_start=Duration(sec=3)
-    )
-    goal.trajectory.points = [away]
+    goal = turn_away(start, 0.5)
     client.result(client.joints, goal)
     assert client.call(Reset, "tamsi_sim/reset", Reset.Request()).success
     client.spin_for(1.0)
