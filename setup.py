@@ -48,7 +48,7 @@ TEST = ["pytest>=8,<10", "pytest-timeout>=2.3,<3"]
 ORACLES = ["mujoco>=3.2,<4", "quadprog>=0.1.12,<0.2"]
 EXPERIMENTS = ["clarabel>=0.9,<1", "piqp>=0.5,<1", *ORACLES]
 # Tasks of others, with their physics.
-TASKS = ["gym-pusht>=0.1.8,<0.2", "pymunk>=6.6,<7"]
+TASKS = ["gym-pusht>=0.1.8,<0.2", "pybullet>=3.2.6,<4", "pymunk>=6.6,<7"]
 # What reads and writes the messages of FRI.
 FRI = ["protobuf>=6,<8"]
 # What splits meshes that are not convex into convex parts.

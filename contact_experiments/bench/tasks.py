@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Mapping, Sequence
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,12 @@ from scipy.stats import binomtest
 from contact_core.base.figures import save
 from contact_core.base.results import Columns, add_json_option, at_least, lines, write_json
 from contact_core.base.sweep import Sweep, add_sweep_options, chosen_workers
+from contact_experiments.tasks import random_objects
 from contact_experiments.tasks.push_t import GOAL, TEE, centered, make_environment, play
+from contact_experiments.tasks.random_objects import RandomObject, drawn, grasp
 from contact_stack.demo.push_anything.drawing import draw_push
 from contact_stack.demo.push_anything.task import PushTask
 
-TASKS = ("push_t",)
 COLUMNS: Columns = (
     ("start", "seed", 1, "d"),
     ("reached", "reached", 1, "d"),
@@ -29,6 +31,26 @@ COLUMNS: Columns = (
     ("searches", "searches", 1, "d"),
     ("CPU [s]", "cpu_s", 1.0, ".1f"),
 )
+DROP_STEPS = (1e-3, 5e-3)
+"""Of the simulator [s]."""
+DROP_COLUMNS: Columns = (
+    ("object", "number", 1, "d"),
+    ("step [ms]", "step", 1.0, "g"),
+    ("at rest", "rest", 1, "d"),
+    ("with short steps", "fine", 1, "d"),
+    ("gain [mJ]", "gain", 1.0, ".2g"),
+    ("status", "status", 1, ""),
+)
+LIFT_COLUMNS: Columns = (
+    ("object", "number", 1, "d"),
+    ("shaken [mm]", "slip", 1.0, ".4f"),
+    ("[degrees]", "turn", 1.0, ".4f"),
+    ("held [mm]", "creep", 1.0, ".1e"),
+    ("[degrees] ", "twist", 1.0, ".1e"),
+    ("status", "status", 1, ""),
+)
+MOST_SLIP, MOST_TURN = 0.1, 0.05
+"""What is held moves less in the hand than that [mm, degrees]."""
 DRAWN = 10
 """Starts in the picture, those that took longest."""
 
@@ -40,13 +62,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser: The parser of this benchmark.
     """
     parser.add_argument(
-        "task", choices=TASKS, help="push_t: Push-T of gym-pusht, by what its observation says"
+        "task",
+        choices=TASKS,
+        help="push_t: Push-T of gym-pusht, by what its observation says; drop, lift: objects of "
+        "pybullet that fall on the ground, or that the gripper lifts, shakes and holds",
     )
     parser.add_argument(
-        "--starts", type=at_least(1), default=100, metavar="N", help="how many (default 100)"
+        "--starts",
+        type=at_least(1),
+        default=100,
+        metavar="N",
+        help="how many, of drop and lift how many objects (default 100)",
     )
     parser.add_argument(
-        "--seed", type=int, default=0, help="of the first start; then every next one (default 0)"
+        "--seed",
+        type=int,
+        default=0,
+        help="of the first start, then every next one; of drop and lift that of the draw "
+        "(default 0)",
     )
     add_json_option(parser)
     add_sweep_options(parser, "out/bench/tasks", "a picture of the slowest")
@@ -62,10 +95,27 @@ def main(args: argparse.Namespace) -> int:
         0; a start that does not succeed is a figure like the others.
 
     Raises:
+        ContactStackError: If what the task is of is not installed.
+    """
+    figures = TASKS[args.task](args, Sweep(chosen_workers(args), args.out / "results"))
+    write_json(figures, args.json)
+    return 0
+
+
+def push(args: argparse.Namespace, sweep: Sweep) -> dict[str, Any]:
+    """Run Push-T, and print and draw what came of it.
+
+    Args:
+        args: The parsed command line.
+        sweep: Runs the starts.
+
+    Returns:
+        The figures.
+
+    Raises:
         ContactStackError: If the environment is not installed.
     """
     make_environment().close()
-    sweep = Sweep(chosen_workers(args), args.out / "results")
     rows = sweep.run(play, [(args.seed + k,) for k in range(args.starts)], "starts")
     print("\n".join(lines(rows, COLUMNS)))
     figures = summarize(rows)
@@ -83,8 +133,68 @@ def main(args: argparse.Namespace) -> int:
         )
     )
     print(f"plot: {save(draw(rows), args.out / 'push_t.png')}")
-    write_json({**figures, "rows": [_without_lists(row) for row in rows]}, args.json)
-    return 0
+    return {**figures, "rows": [_without_lists(row) for row in rows]}
+
+
+def drop(args: argparse.Namespace, sweep: Sweep) -> dict[str, Any]:
+    """Drop objects, and print which do not come to rest.
+
+    Args:
+        args: The parsed command line.
+        sweep: Runs them.
+
+    Returns:
+        The figures.
+
+    Raises:
+        ContactStackError: If the objects are not installed.
+    """
+    numbers = list(islice(drawn(args.seed), args.starts))
+    rows = sweep.run(random_objects.drop, list(product(numbers, DROP_STEPS)), "objects")
+    print("\n".join(lines([row for row in rows if not row["rest"]], DROP_COLUMNS)))
+    figures = {}
+    for step in DROP_STEPS:
+        own = [row for row in rows if row["step"] == 1e3 * step]
+        late = sum(row["fine"] and not row["rest"] for row in own)
+        gain = max(row["gain"] for row in own)
+        figures[f"{1e3 * step:g} ms"] = {"late": late, "gain": gain, "rows": own}
+        print(
+            f"\nsteps of {1e3 * step:g} ms: {sum(row['rest'] for row in own)} of {len(own)} at rest"
+            f" after {random_objects.FALL:g} s; {late} of the others would be with shorter steps; "
+            f"energy at most {gain:.2g} mJ beyond that at the start"
+        )
+    return figures
+
+
+def lift(args: argparse.Namespace, sweep: Sweep) -> dict[str, Any]:
+    """Lift, shake and hold objects, and print how they moved in the hand.
+
+    Args:
+        args: The parsed command line.
+        sweep: Runs them.
+
+    Returns:
+        The figures.
+
+    Raises:
+        ContactStackError: If the objects are not installed.
+    """
+    fitting = (n for n in drawn(args.seed) if grasp(RandomObject.read(n)) is not None)
+    rows = sweep.run(random_objects.lift, [(n,) for n in islice(fitting, args.starts)], "objects")
+    print("\n".join(lines(rows, LIFT_COLUMNS)))
+    held = sum(
+        row["status"] == "OK"
+        and max(row["slip"], row["creep"]) < MOST_SLIP
+        and max(row["turn"], row["twist"]) < MOST_TURN
+        for row in rows
+    )
+    interval = binomtest(held, len(rows)).proportion_ci(0.95, "wilson")
+    print(
+        f"\n{held} of {len(rows)} moved less than {MOST_SLIP:g} mm and {MOST_TURN:g} degrees in the"
+        f" hand, shaken for {random_objects.SHAKE_TIME:g} s and held for {random_objects.HOLD:g} s "
+        f"(95 %: {interval.low:.0%} to {interval.high:.0%})"
+    )
+    return {"held": held, "objects": len(rows), "rows": rows}
 
 
 def summarize(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -139,3 +249,7 @@ def _quantiles(values: Sequence[float]) -> list[float]:
 
 def _without_lists(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if not isinstance(value, list)}
+
+
+TASKS = {"push_t": push, "drop": drop, "lift": lift}
+"""What ``bench tasks`` runs."""

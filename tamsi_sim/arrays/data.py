@@ -128,10 +128,14 @@ class ShearMemory(NamedTuple):
         first: (np + 1) first point of each pair.
         energy: (np) of its shear and twist, times two [J].
         speed: (np) at which the pair met, where that matters [m/s].
+        resisted: (np) greatest penetration of the pair that was resisted [m].
         slack: (nc) penetration of the points that nothing has resisted [m].
         point: (nc, 3) the points, from A's origin, world axes [m].
         shear: (nc, 3) of A against B, world [m].
+        slip: (nc, 3) velocity of A against B along the tangents, where that step began [m/s].
         twist: (nr, 3) turn of A against B that moments have held, world [rad].
+        velocity: (nv) at its end.
+        half: (1) half of its length [s].
         table: (hash) scratch, the pairs by the hash of their shapes; -1 where there is none.
         slot: (np) scratch, where they are in it.
         before: (np) scratch, the one that each pair of the last evaluation was; -1 if it is new.
@@ -143,10 +147,14 @@ class ShearMemory(NamedTuple):
     first: Annotated[np.ndarray, int, "np + 1"]
     energy: Annotated[np.ndarray, float, "np"]
     speed: Annotated[np.ndarray, float, "np"]
+    resisted: Annotated[np.ndarray, float, "np"]
     slack: Annotated[np.ndarray, float, "nc"]
     point: Annotated[np.ndarray, float, "nc", 3]
     shear: Annotated[np.ndarray, float, "nc", 3]
+    slip: Annotated[np.ndarray, float, "nc", 3]
     twist: Annotated[np.ndarray, float, "nr", 3]
+    velocity: Annotated[np.ndarray, float, "nv"]
+    half: Annotated[np.ndarray, float, 1]
     table: Annotated[np.ndarray, int, "hash"]
     slot: Annotated[np.ndarray, int, "np"]
     before: Annotated[np.ndarray, int, "np"]

@@ -93,8 +93,9 @@ def roll(
     memory = simulation.shear
     shear = ShearMemory(
         memory.number.copy(), memory.shapes.copy(), memory.first.copy(), memory.energy.copy(),
-        memory.speed.copy(), memory.slack.copy(), memory.point.copy(), memory.shear.copy(),
-        memory.twist.copy(), memory.table, memory.slot, memory.before, memory.q.copy(),
+        memory.speed.copy(), memory.resisted.copy(), memory.slack.copy(), memory.point.copy(),
+        memory.shear.copy(), memory.slip.copy(), memory.twist.copy(), memory.velocity.copy(),
+        memory.half.copy(), memory.table, memory.slot, memory.before, memory.q.copy(),
     )  # fmt: skip
     for sample in range(q.shape[0]):
         statuses[sample] = _roll(

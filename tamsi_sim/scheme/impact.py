@@ -48,6 +48,8 @@ RELAXATION = 0.05
 """Time constant with which the speed is forgotten at which two met [s]."""
 TAKEN_UP = 0.1
 """Share of its slack that a contact takes up in a step, at a tenth of the speed that it came at."""
+SPARE = 1e-5
+"""A point that was there may be deeper by that than its pair was, lest rounding counts [m]."""
 LEAST_SLACK = 1e-9
 """Less is none [m]."""
 
@@ -114,24 +116,31 @@ def faster(simulation: Simulation, pair: int, c: int, speed: float) -> float:
 
 
 @inlined_kernel
-def find_slack(simulation: Simulation, c: int, old: int, fresh: bool) -> float:
+def find_slack(simulation: Simulation, c: int, old: int, nearest: int, fresh: bool) -> float:
     """Return the penetration of a contact that nothing has resisted [m].
 
     Args:
         simulation: Reads contacts and velocities, and the memory of the last step.
         c: The contact.
-        old: The nearest point of its pair in that memory; -1 if the pair did not touch.
+        old: Its pair in that memory; -1 if it did not touch.
+        nearest: The nearest point of the pair there.
         fresh: Whether it may be a point that was not there.
     """
     slack, memory, depth = 0.0, simulation.shear, simulation.contacts.depth[c]
+    if simulation.settings.accuracy > 0.0:
+        return slack
+    bend = _bend(simulation, simulation.contacts.pair[c])
     if old >= 0:
-        slack = memory.slack[old]
-    if fresh and memory.number[KNOWN] and simulation.settings.accuracy == 0.0:
+        # A patch need not hold all that is inside; what was not in it was not resisted.
+        more = depth - memory.resisted[old] - (0.0 if fresh else max(bend, SPARE))
+        slack = max(memory.slack[nearest], more)
+    if fresh and memory.number[KNOWN]:
         speed = -_separation(simulation.jacobian, c, simulation.state.v)
-        way = simulation.pace[LENGTH] * speed
-        # It was not inside before it came so far; what of a new pair was, was resisted elsewhere.
-        if speed > SLOWEST and (old < 0 or depth < way):
-            slack = way
+        if speed > SLOWEST:
+            way = simulation.pace[LENGTH] * speed + bend
+            # It was not inside before; what of a new pair was, others resisted.
+            if old < 0 or depth < way:
+                slack = way
     return min(slack, depth)
 
 
@@ -149,12 +158,32 @@ def left_slack(simulation: Simulation, c: int) -> float:
 
 
 @inlined_kernel
+def resisted(simulation: Simulation, c: int) -> float:
+    """Return the penetration of a contact without what is left of its slack at a step's end [m]."""
+    way: float = simulation.pace[LENGTH] * simulation.contact_forces.velocity[c, NORMAL]
+    return simulation.contacts.depth[c] - simulation.shear.slack[c] - way
+
+
+@inlined_kernel
 def _separation(jacobian: Jacobian, c: int, v: np.ndarray) -> float:
     """Speed at which the bodies of a contact separate [m/s]."""
     speed = 0.0
     for k in range(jacobian.columns[c]):
         speed += jacobian.entry[c, NORMAL, k] * v[jacobian.dof[c, k]]
     return speed
+
+
+@inlined_kernel
+def _bend(simulation: Simulation, pair: int) -> float:
+    """How much further than its speed says a turning body may bring a corner in a step [m]."""
+    geometry, bend = simulation.geometry, 0.0
+    for side in range(2):
+        shape = simulation.pairs.shapes[pair, side]
+        if geometry.body[shape] >= 0:
+            w = simulation.kinematics.velocity[geometry.body[shape]]
+            square = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
+            bend += 0.5 * simulation.pace[LENGTH] ** 2 * square * geometry.radius[shape]
+    return bend
 
 
 @leaf_kernel

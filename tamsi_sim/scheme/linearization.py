@@ -87,8 +87,8 @@ def linearize(simulation: Simulation, work: Work, steps: int, presliding: bool) 
     bent = nv if presliding else 0
     total = np.zeros((2 * nv + bent + _shears(work), 4 * nv))
     total[: 2 * nv, : 2 * nv] = np.eye(2 * nv)
-    for _ in range(steps):
-        status, one = _linearize_step(simulation, work, bent)
+    for step in range(steps):
+        status, one = _linearize_step(simulation, work, bent, step > 0)
         if status == StepStatus.OK and not np.isfinite(one).all():
             status = StepStatus.NOT_FINITE
         if status != StepStatus.OK:
@@ -106,7 +106,9 @@ def _shears(work: Work) -> int:
     return (6 if len(work.shear.twist) else 3) * int(work.shear.number[POINTS])
 
 
-def _linearize_step(simulation: Simulation, work: Work, bent: int) -> tuple[StepStatus, np.ndarray]:
+def _linearize_step(
+    simulation: Simulation, work: Work, bent: int, remembered: bool
+) -> tuple[StepStatus, np.ndarray]:
     """Advance by one step; return its derivative, see :func:`differentiate_step`."""
     state, drives, deflection = work.state, work.drives, work.joint_forces.deflection
     moving = (
@@ -120,7 +122,7 @@ def _linearize_step(simulation: Simulation, work: Work, bent: int) -> tuple[Step
         end = _shears(work)
         for array, value in zip(moving, start[:-4], strict=False):
             array[:] = value
-        jacobian = differentiate_step(simulation, work, bent, end)
+        jacobian = differentiate_step(simulation, work, bent, end, remembered)
         # Step once more, to leave the workspace as a step leaves it.
         for array, value in zip(moving, start, strict=True):
             array[:] = value
@@ -128,7 +130,9 @@ def _linearize_step(simulation: Simulation, work: Work, bent: int) -> tuple[Step
     return status, jacobian
 
 
-def differentiate_step(simulation: Simulation, work: Work, bent: int, end: int) -> np.ndarray:
+def differentiate_step(
+    simulation: Simulation, work: Work, bent: int, end: int, remembered: bool
+) -> np.ndarray:
     """Differentiate a step.
 
     Args:
@@ -137,6 +141,7 @@ def differentiate_step(simulation: Simulation, work: Work, bent: int, end: int) 
         work: Its workspace.
         bent: Number of deflections z of friction, nv or none.
         end: Number of coordinates of shear and twist s of the contacts at the end of the step.
+        remembered: Whether a change of the initial velocity is one of the memory of shear, too.
 
     Returns:
         (2 nv + bent + end, 4 nv + bent + shear) derivative d(q+, v+, z+, s+)/d(q, v, applied,
@@ -155,7 +160,9 @@ def differentiate_step(simulation: Simulation, work: Work, bent: int, end: int) 
     work.shear.energy[:] = np.inf
     solve_again(simulation, velocities, systems, drift, shear_rate)
     for part in range(parts):
-        differentiate_residual(simulation, part, bent, velocities, changes, drift_change, sheared)
+        differentiate_residual(
+            simulation, part, bent, remembered, velocities, changes, drift_change, sheared
+        )
         if nv > 0:
             _, _, solution, singular = scipy.linalg.lapack.dgesv(systems[part], changes[part + 1])
             changes[part + 1] = np.nan if singular else solution
@@ -195,6 +202,7 @@ def differentiate_residual(
     simulation: Simulation,
     part: int,
     bent: int,
+    remembered: bool,
     velocities: np.ndarray,
     changes: np.ndarray,
     drift_change: np.ndarray,
@@ -206,13 +214,16 @@ def differentiate_residual(
         simulation: At the step's start; its state stays.
         part: Which sub-step.
         bent: How many deflections of joint friction there are.
+        remembered: See :func:`differentiate_step`.
         velocities: (n + 1, nv) from :func:`solve_again`.
         changes: (n + 1, nv, columns) derivatives of these velocities up to the sub-step's start;
             receives -dr/dtheta as that of its end.
         drift_change: (nv, columns) receives the derivative of the drift.
         sheared: (3 nc or 6 nc, columns) receives that of the contacts' shear at the sub-step's end.
     """
-    _differentiate_residual(simulation, part, bent, velocities, changes, drift_change, sheared)
+    _differentiate_residual(
+        simulation, part, bent, remembered, velocities, changes, drift_change, sheared
+    )
 
 
 @kernel
@@ -291,6 +302,7 @@ def _solve_again(
 def _write_shear_rate(simulation: Simulation, shear_rate: np.ndarray) -> None:
     jacobian, contacts, forces = simulation.jacobian, simulation.contacts, simulation.contact_forces
     moments, angular, width = simulation.contact_moments, simulation.angular, _width(simulation)
+    half = 0.5 * simulation.settings.time_step
     for c in range(shear_rate.shape[0] // width):
         entries, frame, gradient = jacobian.entry[c], contacts.frame[c], forces.gradient[c]
         for k in range(jacobian.columns[c]):
@@ -299,6 +311,8 @@ def _write_shear_rate(simulation: Simulation, shear_rate: np.ndarray) -> None:
                 rate = 0.0
                 for i in range(3):
                     rate += forces.compliance[c] * gradient[tangent, i] * entries[i, k]
+                # What the next step adds to the shear is less by half of this one's slip.
+                rate -= half * entries[tangent, k]
                 for i in range(3):
                     shear_rate[width * c + i, dof] += rate * frame[tangent, i]
             for axis in range(width - 3):
@@ -348,6 +362,7 @@ def _differentiate_residual(
     simulation: Simulation,
     part: int,
     bent: int,
+    remembered: bool,
     velocities: np.ndarray,
     changes: np.ndarray,
     drift_change: np.ndarray,
@@ -355,6 +370,7 @@ def _differentiate_residual(
 ) -> None:
     nv = changes.shape[1]
     right_side, place = simulation.newton.right_side, simulation.islands.place
+    half = 0.5 * simulation.settings.time_step
     contacts = evaluate(simulation)
     average_bias(simulation)
     room = simulation.contacts.depth.shape[0]
@@ -366,13 +382,15 @@ def _differentiate_residual(
         size = SHIFTS[kind]
         if kind == VELOCITY and simulation.joints.static_excess[i] > 0.0:
             size = STRIBECK_SHIFT * simulation.joints.stribeck_velocity[i]
+        if kind == VELOCITY and remembered:
+            size = SHIFTS[SHEAR] / half
         for k in range(nv):
             drift_change[k, column] = 0.0
         for k in range(sheared.shape[0]):
             sheared[k, column] = 0.0
         for sign in (1.0, -1.0):
             amount = sign * size
-            _shift(simulation, kind, i, amount)
+            _shift(simulation, kind, i, amount, remembered)
             if kind == POSITION:
                 contacts = min(evaluate(simulation), room)
             elif kind == VELOCITY:
@@ -385,7 +403,7 @@ def _differentiate_residual(
                 changes[part + 1, k, column] = right_side[place[k]] - changes[part + 1, k, column]
                 drift_change[k, column] = simulation.drift[k] - drift_change[k, column]
             _add_shear(simulation, contacts, sheared, column)
-            _shift(simulation, kind, i, -amount)
+            _shift(simulation, kind, i, -amount, remembered)
         # The second residual less the first one belongs to a step of -2 shifts.
         for k in range(nv):
             changes[part + 1, k, column] *= -0.5 / size
@@ -398,11 +416,13 @@ def _differentiate_residual(
 def _add_shear(simulation: Simulation, count: int, sheared: np.ndarray, column: int) -> None:
     """Write the contacts' shear less what is there: that at the end, which bears friction."""
     contacts, forces, width = simulation.contacts, simulation.contact_forces, _width(simulation)
+    half = 0.5 * simulation.settings.time_step
     for c in range(min(count, sheared.shape[0] // width)):
-        frame, force = contacts.frame[c], forces.force[c]
+        frame, force, slip = contacts.frame[c], forces.force[c], forces.velocity[c]
         for i in range(3):
             row, pull = width * c + i, frame[0, i] * force[0] + frame[1, i] * force[1]
-            sheared[row, column] = -forces.compliance[c] * pull - sheared[row, column]
+            back = half * (frame[0, i] * slip[0] + frame[1, i] * slip[1])
+            sheared[row, column] = -forces.compliance[c] * pull - back - sheared[row, column]
         for i in range(width - 3):
             row, turn = width * c + 3 + i, 0.0
             for axis in range(3):
@@ -412,7 +432,7 @@ def _add_shear(simulation: Simulation, count: int, sheared: np.ndarray, column: 
 
 
 @inner_kernel
-def _shift(simulation: Simulation, kind: int, i: int, amount: float) -> None:
+def _shift(simulation: Simulation, kind: int, i: int, amount: float, remembered: bool) -> None:
     """Shift one entry of the state or the inputs."""
     state, drives = simulation.state, simulation.drives
     if kind == EFFORT:
@@ -421,6 +441,8 @@ def _shift(simulation: Simulation, kind: int, i: int, amount: float) -> None:
         drives.target[i] += amount
     elif kind == VELOCITY:
         state.v[i] += amount
+        if remembered:
+            simulation.shear.velocity[i] += amount
     elif kind == SHEAR:
         width = _width(simulation)
         c, axis = i // width, i % width

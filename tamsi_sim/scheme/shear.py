@@ -21,7 +21,14 @@ from contact_core.multibody.rigid_body.joints import FREE
 from tamsi_sim.arrays.data import KNOWN, LENGTH, PAIRS, POINTS, ShearMemory
 from tamsi_sim.arrays.settings import FrictionLaw
 from tamsi_sim.arrays.simulation import Simulation
-from tamsi_sim.scheme.impact import faster, find_slack, left_slack, left_speed, meet
+from tamsi_sim.scheme.impact import (
+    faster,
+    find_slack,
+    left_slack,
+    left_speed,
+    meet,
+    resisted,
+)
 
 ELASTIC = int(FrictionLaw.ELASTIC)
 SOFTEST = 0.1
@@ -63,15 +70,18 @@ def copy_shear(memory: ShearMemory, target: ShearMemory) -> None:
     for k in range(pairs):
         target.shapes[k, 0], target.shapes[k, 1] = memory.shapes[k, 0], memory.shapes[k, 1]
         target.first[k], target.energy[k] = memory.first[k], memory.energy[k]
-        target.speed[k] = memory.speed[k]
+        target.speed[k], target.resisted[k] = memory.speed[k], memory.resisted[k]
     target.first[pairs] = memory.first[pairs]
     for k in range(points):
         target.slack[k] = memory.slack[k]
         for i in range(3):
             target.point[k, i], target.shear[k, i] = memory.point[k, i], memory.shear[k, i]
+            target.slip[k, i] = memory.slip[k, i]
     for k in range(min(points, memory.twist.shape[0])):
         for i in range(3):
             target.twist[k, i] = memory.twist[k, i]
+    copy_array(memory.velocity, target.velocity)
+    copy_array(memory.half, target.half)
     copy_array(memory.q, target.q)
 
 
@@ -152,21 +162,26 @@ def keep_shear(simulation: Simulation, count: int) -> None:
                 last, kept = contacts.pair[c], kept + 1
                 a = simulation.pairs.shapes[last, 0]
                 memory.shapes[kept, 0], memory.shapes[kept, 1] = a, simulation.pairs.shapes[last, 1]
-                memory.first[kept], memory.energy[kept] = c, 0.0
+                memory.first[kept], memory.energy[kept], memory.resisted[kept] = c, 0.0, 0.0
                 memory.speed[kept] = left_speed(simulation, last)
             memory.speed[kept] = faster(simulation, last, c, memory.speed[kept])
             x, y = forces.shear[c]
+            u, w = forces.velocity[c, 0], forces.velocity[c, 1]
             s, t = contacts.frame[c, 0], contacts.frame[c, 1]
             if settings.friction_law == ELASTIC:
                 memory.energy[kept] += (x * x + y * y) / forces.compliance[c]
                 memory.slack[c] = left_slack(simulation, c)
+                memory.resisted[kept] = max(memory.resisted[kept], resisted(simulation, c))
             for i in range(3):
                 memory.point[c, i] = contacts.point[c, i] - simulation.poses.position[a, i]
                 memory.shear[c, i] = x * s[i] + y * t[i]
+                memory.slip[c, i] = u * s[i] + w * t[i]
             if settings.friction_law == ELASTIC and c < memory.twist.shape[0]:
                 memory.energy[kept] += _keep_twist(simulation, c)
         memory.number[PAIRS], memory.number[POINTS], memory.number[KNOWN] = kept + 1, count, 1
         memory.first[kept + 1] = count
+        copy_array(simulation.newton.v, memory.velocity)
+        memory.half[0] = 0.5 * simulation.pace[LENGTH]
 
 
 @inlined_kernel
@@ -196,7 +211,9 @@ def _recall_pair(simulation: Simulation, pair: int, first: int, last: int) -> No
             start[0], start[1] = x - turn * y, y + turn * x
             square = start[0] * start[0] + start[1] * start[1]
             energy += square / forces.compliance[c]
-        forces.slack[c] = find_slack(simulation, c, k, fresh)
+            if not fresh:
+                _add_arc(simulation, c, k)
+        forces.slack[c] = find_slack(simulation, c, old, k, fresh)
         if c < memory.twist.shape[0]:
             simulation.contact_moments.compliance[c] = forces.compliance[c] / lever**2
             energy += _recall_twist(simulation, c, k, turn)
@@ -209,6 +226,29 @@ def _recall_pair(simulation: Simulation, pair: int, first: int, last: int) -> No
             if c < memory.twist.shape[0]:
                 for i in range(3):
                     simulation.contact_moments.initial_twist[c, i] *= share
+
+
+@inlined_kernel
+def _add_arc(simulation: Simulation, c: int, k: int) -> None:
+    """Add to a contact's initial shear what its step was short of the way of the bodies.
+
+    Velocities hold for a step as they are where it begins, and bodies go on arcs: what is carried
+    along would fall behind by h^2 / 2 times their acceleration. The mean with where it ends does
+    not, and nothing changes for what rolls.
+    """
+    start, jacobian, memory = (
+        simulation.contact_forces.initial_shear[c],
+        simulation.jacobian,
+        simulation.shear,
+    )
+    u, v, frame = memory.slip[k], memory.velocity, simulation.contacts.frame[c]
+    for axis in range(2):
+        slip = 0.0
+        for i in range(3):
+            slip -= u[i] * frame[axis, i]
+        for j in range(jacobian.columns[c]):
+            slip += jacobian.entry[c, axis, j] * v[jacobian.dof[c, j]]
+        start[axis] += memory.half[0] * slip
 
 
 @inlined_kernel

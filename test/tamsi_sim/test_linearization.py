@@ -134,7 +134,7 @@ def test_ball_joints(on_the_ground):
     engine.step(20)
     while on_the_ground and engine.evaluate() == 0:
         assert engine.step(5) == StepStatus.OK
-    engine.step(2)
+    engine.step(1)
     assert (engine.evaluate() > 0) == on_the_ground
     check(engine, tolerance=1e-4 if on_the_ground else 1e-6)
 
