@@ -24,6 +24,7 @@ from builders import (
 from contact_core.robot.scene import Instance
 from contact_core.robot.surface import Surface
 from tamsi_sim.arrays.status import StepStatus
+from tamsi_sim.simulation.world import World
 
 KINDS = ("box", "cylinder", "capsule", "mesh", "sphere")
 PAIRS = tuple(combinations_with_replacement(KINDS, 2))
@@ -123,3 +124,17 @@ def test_a_first_touch_gives_no_energy(kind, time_step, stiffness, tmp_path):
             # While a ball presses, its energy swings: it is kept from impact to impact.
             assert engine.observer.energy().total <= start + 1e-3 * fall
         assert start - engine.observer.energy().total > 0.9 * fall
+
+
+@pytest.mark.parametrize("seed", [39, 41, 56])
+def test_no_corner_of_a_tumbling_stone_gives_energy(seed, tmp_path):
+    """A patch holds one face; other corners are inside, and seen when the stone has turned."""
+    points = np.random.default_rng(seed).normal(size=(20, 3)) * [0.04, 0.02, 0.01]
+    urdf = body_urdf("stone", hull_mesh(tmp_path, "stone", points), 0.1, (3e-5, 8e-5, 1e-4))
+    rpy = tuple(np.random.default_rng(1000 + seed).uniform(-3.0, 3.0, 3))
+    world = World(surface=Surface(2e4, 5.0, 0.5)).add_ground()
+    engine = world.add("stone", urdf, (0.0, 0.0, 0.56), rpy, free=True).build(5e-3)
+    start = engine.observer.energy().total
+    for _ in range(160):
+        assert engine.step() == StepStatus.OK
+        assert engine.observer.energy().total <= start + 1e-4
