@@ -42,6 +42,9 @@ SCENES: dict[str, Callable[[str], BenchmarkScene]] = {
     "heap_32": partial(heap, count=32),
     "heap_128": partial(heap, count=128),
     "bin_24": partial(heap, count=24, kinds=MIXED),
+    "balls_125": partial(heap, count=125, kinds=("sphere",)),
+    "balls_216": partial(heap, count=216, kinds=("sphere",)),
+    "balls_666": partial(heap, count=666, kinds=("sphere",)),
 }
 
 # Scenes of one kind and growing size, besides those of the same kind above.

@@ -14,7 +14,7 @@ def test_names():
     assert list(SCENES) == [
         "gripper_soft", "gripper_stiff", "arm_mug", "allegro", "quadruped", "humanoid", "towers_8",
         "towers_32", "islands_32", "islands_128", "islands_512", "pile_32", "heap_8", "heap_32",
-        "heap_128", "bin_24",
+        "heap_128", "bin_24", "balls_125", "balls_216", "balls_666",
     ]  # fmt: skip
     with pytest.raises(ConfigError, match="towers_8"):
         make_scene("castle")
