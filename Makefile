@@ -4,6 +4,8 @@ VENV := .venv/bin
 # Once there is an environment, its own Python keeps it up to date: `make setup PYTHON=python3.12`
 # is only needed the first time.
 PYTHON ?= $(if $(wildcard $(VENV)/python),$(VENV)/python,python3)
+# Whoever forbids Python to keep what it has compiled pays for it at the start of every node.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help python setup demo test verify papers lint browser wheels clean
 
@@ -41,13 +43,15 @@ browser:
 		cd test/browser && { [ -d node_modules ] || npm ci --silent --no-audit --no-fund; }; \
 	else echo "npm was not found: tests in a browser will be skipped" >&2; fi
 
-# The tests of the graph start several processes each and run one after another. One that hangs
-# where no signal reaches it ends the run, and shows what every thread was doing.
+WORKERS := --numprocesses auto --maxprocesses 4
+# The tests of the graph start several processes each and wait for them; those of a file may share
+# a graph. One that hangs where no signal reaches it ends its worker, and shows what every thread
+# was doing.
 NO_HANG := -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
 
 test: lint browser
-	@$(VENV)/python -m pytest -m "not verify and not graph" --numprocesses auto --maxprocesses 4 --dist worksteal
-	@$(VENV)/python -m pytest -m "not verify and graph" $(NO_HANG)
+	@$(VENV)/python -m pytest -m "not verify and not graph" $(WORKERS) --dist worksteal
+	@$(VENV)/python -m pytest -m "not verify and graph" $(WORKERS) --dist loadfile $(NO_HANG)
 
 # A part takes less than an hour: `make verify PART=test/graph`. What has passed with the very same
 # sources is left out, so an interrupted run goes on where it was.

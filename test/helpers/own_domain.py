@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from domain_coordinator import domain_id
-from domain_coordinator.impl import default_selector
 
 from contact_core.base.files import share
 from contact_ros.environment import PROFILES, RANGE
 
-# It goes on from test to test: what a test has killed is remembered in its domain for a while.
-_next_domain = default_selector()
+# It goes on from test to test, and far from those of another worker: what a test has killed is
+# remembered in its domain for a while.
+_WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+_DOMAINS = itertools.cycle(range(1, 101))
+_next_domain = itertools.islice(_DOMAINS, 30 * _WORKER, None).__next__
 
 
 @contextmanager
