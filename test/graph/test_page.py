@@ -38,7 +38,7 @@ def live_page(launch, client, output) -> Iterator[Browser]:
 
 def test_a_person_pulls_the_elbow_and_holds_the_arm(launch, client, output) -> None:
     with live_page(launch, client, output) as browser:
-        client.spin_for(5.0)
+        client.spin_until(lambda: rests(client))
         before, start = browser.picture(PICTURES / "before.png"), joints(client)
 
         browser.do("drag", **{"from": ELBOW, "to": ASIDE})
