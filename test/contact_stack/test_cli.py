@@ -147,7 +147,7 @@ def test_help_imports_no_heavy_library(words: tuple[str, ...]) -> None:
 
 
 def test_a_reader_that_has_seen_enough_ends_a_command_quietly() -> None:
-    command = [sys.executable, "-m", "contact_stack.cli", "paper", "--list"]
+    command = [sys.executable, "-m", "contact_stack.cli", "launch", "sim", "--show-args"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     process.stdout.close()
@@ -173,7 +173,7 @@ def test_a_reader_that_has_seen_enough_ends_a_command_quietly() -> None:
 def test_closed_and_full_streams_and_a_folder_that_is_gone(
     shell: str, code: int, said: str, tmp_path: Path
 ) -> None:
-    command = f"{sys.executable} -m contact_stack.cli paper --list"
+    command = f"{sys.executable} -m contact_stack.cli launch sim --show-args"
     ended = subprocess.run(
         ["bash", "-c", shell.format(command=command)],
         cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
