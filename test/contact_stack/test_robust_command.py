@@ -86,7 +86,9 @@ def test_exhausted_budget_shows_the_best_iterate(
     assert "largest residual" in shown
 
 
-@pytest.mark.parametrize("send", [os.kill, signal_another_thread])
+@pytest.mark.parametrize(
+    "send", [pytest.param(os.kill, marks=pytest.mark.verify), signal_another_thread]
+)
 def test_a_signal_ends_a_long_plan(
     send: Callable[[int, signal.Signals], None], tmp_path: Path
 ) -> None:
@@ -122,7 +124,13 @@ sys.exit(cli.main(sys.argv[1:]))
 """
 
 
-@pytest.mark.parametrize("start", [("-m", "contact_stack.cli"), ("-c", SLOW_TO_LOAD)])
+@pytest.mark.parametrize(
+    "start",
+    [
+        pytest.param(("-m", "contact_stack.cli"), marks=pytest.mark.verify),
+        ("-c", SLOW_TO_LOAD),
+    ],
+)
 def test_a_plan_goes_on_where_nobody_reads_its_progress(
     start: tuple[str, str], tmp_path: Path
 ) -> None:
@@ -138,7 +146,7 @@ def test_a_plan_goes_on_where_nobody_reads_its_progress(
     assert (tmp_path / "summary.json").exists()
 
 
-@pytest.mark.parametrize("everybody", [False, True])
+@pytest.mark.parametrize("everybody", [False, pytest.param(True, marks=pytest.mark.verify)])
 def test_interrupt_ends_the_benchmark(everybody: bool) -> None:
     """A signal to the command alone, and to its workers as well, as Ctrl-C in a terminal does."""
     command = (sys.executable, "-m", "contact_stack.cli", "bench", "robust", "--quick")

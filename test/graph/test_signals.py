@@ -20,7 +20,7 @@ CLI = (sys.executable, "-m", "contact_stack.cli")
     ("number", "code"),
     [
         pytest.param(signal.SIGTERM, 143, id="TERM"),
-        pytest.param(signal.SIGINT, 130, id="INT"),
+        pytest.param(signal.SIGINT, 130, id="INT", marks=pytest.mark.verify),
         pytest.param(signal.SIGHUP, 129, id="HUP", marks=pytest.mark.verify),
     ],
 )
@@ -42,7 +42,13 @@ def test_demo(
     assert "Traceback" not in output + errors
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["TERM", "INT"])
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(signal.SIGTERM, id="TERM", marks=pytest.mark.verify),
+        pytest.param(signal.SIGINT, id="INT"),
+    ],
+)
 def test_launch(
     start_process: Callable[..., subprocess.Popen[str]], number: signal.Signals
 ) -> None:

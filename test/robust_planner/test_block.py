@@ -65,6 +65,7 @@ def test_moderate_uncertainty_is_cured_by_the_expected_residual(
     assert errors.range <= 0.46
 
 
+@pytest.mark.verify
 def test_chance_constraints_at_moderate_uncertainty(
     block: Example, block_reference: RobustPlan
 ) -> None:
@@ -90,7 +91,7 @@ def test_published_mode_switches_friction_off_at_high_uncertainty(
     assert kinds == {PlanWarningKind.SLIP_SCALE, PlanWarningKind.NEGATIVE_FRICTION}
 
 
-@pytest.mark.parametrize("sigma", [0.3, 1.0])
+@pytest.mark.parametrize("sigma", [pytest.param(0.3, marks=pytest.mark.verify), 1.0])
 def test_slip_scale_cures_high_uncertainty(
     block: Example, block_reference: RobustPlan, sigma: float
 ) -> None:

@@ -157,7 +157,10 @@ caller.times = reload(callee).times
     "variables",
     [
         {"NUMBA_CPU_NAME": "x86-64-v2", "NUMBA_CPU_FEATURES": ""},
-        {"NUMBA_CPU_NAME": kernel_cache.COMMON_PROCESSOR, "NUMBA_CPU_FEATURES": "-fma"},
+        pytest.param(
+            {"NUMBA_CPU_NAME": kernel_cache.COMMON_PROCESSOR, "NUMBA_CPU_FEATURES": "-fma"},
+            marks=pytest.mark.verify,
+        ),
         {"NUMBA_BOUNDSCHECK": "1"},
     ],
 )
@@ -171,8 +174,14 @@ def test_code_for_another_processor_or_setting_is_not_used(copied: Path, variabl
     assert run(copied, **variables) == "8 0 compiled"
 
 
-@pytest.mark.parametrize("kind", ["nbi", "nbc"])
-@pytest.mark.parametrize("share", [0.0, 0.5])
+@pytest.mark.parametrize(
+    ("kind", "share"),
+    [
+        ("nbi", 0.5),
+        ("nbc", 0.0),
+        *(pytest.param(*case, marks=pytest.mark.verify) for case in (("nbi", 0.0), ("nbc", 0.5))),
+    ],
+)
 def test_compiled_code_that_was_cut_short_is_compiled_again(kind, share, copied: Path):
     (path,) = cached(copied, kind)
     whole = path.read_bytes()

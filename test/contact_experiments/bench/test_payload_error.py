@@ -19,13 +19,17 @@ from contact_experiments.bench.payload_error import (
 
 FEW = [
     PayloadCase("iiwa14_wsg50", "at rest", "declared", True, 0, 2.0),
-    PayloadCase("iiwa14_wsg50", "in contact", "declared", True, 0, 5.0),
     PayloadCase("iiwa14_wsg50", "in contact", "real", True, 0, 2.0),
+    PayloadCase("iiwa14_wsg50", "in contact", "declared", True, 0, 5.0),
 ]
 """1.2 m at 2.2 m/s before, each of them."""
 
 
-@pytest.mark.parametrize("case", FEW, ids=lambda case: f"{case.situation}, {case.how}")
+@pytest.mark.parametrize(
+    "case",
+    [*FEW[:2], pytest.param(FEW[2], marks=pytest.mark.verify)],
+    ids=lambda case: f"{case.situation}, {case.how}",
+)
 def test_a_wrong_payload_does_not_make_the_arm_fly(case):
     travel = measure(case)
     assert travel.bounded, travel
