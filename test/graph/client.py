@@ -12,6 +12,7 @@ from contact_stack_msgs.msg import ContactArray, ControllerStatus
 from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.action import ActionClient
+from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import qos_profile_sensor_data
 from rclpy.signals import SignalHandlerOptions
@@ -29,14 +30,27 @@ TOPICS = {
 }
 
 
+NODES = ("tamsi_sim", "contact_estimator", "contact_aware_controller")
+"""Of `sim.launch.xml`, in the order of their start."""
+
+
 class GraphClient:
-    """Keeps every message of the topics above, with its arrival time."""
+    """Keeps every message of the topics above, with its arrival time.
+
+    Attributes:
+        node: The node of the test.
+        heard: Arrival time [s] and message, by topic.
+        pids: Process of each node of the graph, where a fixture has started that.
+    """
 
     def __init__(self) -> None:
         """Join the graph in namespace lbr."""
-        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-        self.node = rclpy.create_node("test_client", namespace="lbr")
-        self._executor = SingleThreadedExecutor()
+        # Of its own, so that there may be one for a file and another one for a test.
+        self._context = Context()
+        rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
+        self.node = rclpy.create_node("test_client", namespace="lbr", context=self._context)
+        self.pids: dict[str, int] = {}
+        self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
         self.heard: dict[str, list[tuple[float, Any]]] = {topic: [] for topic in TOPICS}
         for topic, message_type in TOPICS.items():
@@ -54,7 +68,7 @@ class GraphClient:
         """Leave the graph."""
         self._executor.shutdown()
         self.node.destroy_node()
-        rclpy.shutdown()
+        self._context.try_shutdown()
 
     def latest(self, topic: str) -> Any:
         """Return the latest message of a topic, None if there was none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -14,16 +15,19 @@ from contact_ros.driver_profile import PROFILES
 from contact_stack.launch import NodeGraph, find_launch_file, parse
 
 sys.path.insert(0, str(Path(__file__).parent))
-from client import GraphClient
+from client import NODES, GraphClient
+from own_domain import own_domain
 
+REPOSITORY = Path(__file__).resolve().parents[2]
 DEFAULT = "lbr_fri"
 
 
 @pytest.fixture(
+    scope="module",
     params=[
         name if name == DEFAULT else pytest.param(name, marks=pytest.mark.verify)
         for name in PROFILES
-    ]
+    ],
 )
 def driver(request: pytest.FixtureRequest) -> str:
     """The driver profile of the graph: every test of the graph passes in each of them."""
@@ -53,6 +57,24 @@ def launch(
         yield start
     for graph in graphs:
         assert not any(alive(pid) for pid in graph.pids)
+
+
+@pytest.fixture(scope="module")
+def held(driver: str) -> Iterator[GraphClient]:
+    """One graph for all tests of a file that leave it as they found it, a mug in its gripper."""
+    with own_domain() as environment, pytest.MonkeyPatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        patch.setenv("PYTHONPATH", str(REPOSITORY), prepend=os.pathsep)
+        arguments = {"view": "false", "frames": "false", "driver": driver, "held_mass": "0.1"}
+        with NodeGraph(parse(find_launch_file("sim"), arguments), io.StringIO()) as graph:
+            client = GraphClient()
+            try:
+                client.wait_until_ready()
+                client.pids = dict(zip(NODES, graph.pids, strict=True))
+                yield client
+            finally:
+                client.close()
 
 
 @pytest.fixture

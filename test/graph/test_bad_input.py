@@ -68,15 +68,6 @@ def test_a_bad_parameter_is_one_line(
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-@pytest.fixture
-def held_arm(launch: Callable[..., Any], client: GraphClient) -> GraphClient:
-    """The graph in real time, the arm held and tared."""
-    launch(held_mass="0.1")
-    client.wait_until_ready()
-    client.spin_for(1.0)  # the mug settles between the fingers
-    return client
-
-
 def joint_goal(
     client: GraphClient, driver: str, duration: float = 3.0
 ) -> FollowJointTrajectory.Goal:
@@ -127,9 +118,9 @@ def old_stamp(goal: FollowJointTrajectory.Goal) -> None:
     goal.trajectory.header.stamp.sec = 1
 
 
-def test_goals_and_messages_that_are_refused(held_arm: GraphClient, driver: str) -> None:
+def test_goals_and_messages_that_are_refused(held: GraphClient, driver: str) -> None:
     """One graph for all of them: afterwards the arm is where it was."""
-    client = held_arm
+    client = held
     result = FollowJointTrajectory.Result
     client.spin_until(lambda: at_rest(client))
     start = np.array(client.latest("truth/joint_states").position)
@@ -174,9 +165,10 @@ def test_goals_and_messages_that_are_refused(held_arm: GraphClient, driver: str)
 
 
 def test_a_command_that_is_not_finite_never_reaches_the_arm(
-    held_arm: GraphClient, driver: str
+    launch: Callable[..., Any], client: GraphClient, driver: str
 ) -> None:
-    client = held_arm
+    launch(held_mass="0.1")
+    client.wait_until_ready()
     client.spin_until(lambda: at_rest(client))
     start = np.array(client.latest("truth/joint_states").position)
     profile = driver_profile(driver, DriverConfig(), 0.005, namespace=client.node.get_namespace())
@@ -191,9 +183,9 @@ def test_a_command_that_is_not_finite_never_reaches_the_arm(
     assert np.abs(np.array(client.latest("truth/joint_states").position) - start).max() < 1e-4
 
 
-def test_contacts_on_unknown_links_are_a_latched_fault(held_arm: GraphClient) -> None:
+def test_contacts_on_unknown_links_are_a_latched_fault(held: GraphClient) -> None:
     """Several bad messages in a row stop the controller until it is reset."""
-    client = held_arm
+    client = held
     publisher = client.node.create_publisher(ContactArray, "contacts", 1)
     client.spin_until(publisher.get_subscription_count)
     bad = ContactArray()

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from client import GraphClient
+from client import NODES, GraphClient
 from contact_stack_msgs.action import FollowPoseTrajectory
 from contact_stack_msgs.msg import ControllerStatus
 from faults import REPORT_TIME, ask_until_granted, first_status, goal_down, last_arrival, mode
@@ -18,8 +18,6 @@ from faults import REPORT_TIME, ask_until_granted, first_status, goal_down, last
 from contact_stack.launch import NodeGraph
 
 pytestmark = pytest.mark.graph
-
-NODES = ("tamsi_sim", "contact_estimator", "contact_aware_controller")
 
 
 @pytest.fixture
@@ -29,13 +27,26 @@ def moving_arm(
     """The graph in real time, following a slow goal; and the process of each node."""
     graph = launch(held_mass="0.1")
     client.wait_until_ready()
-    client.send(client.pose, goal_down(client, 0.1, 20.0))
-    client.spin_until(lambda: mode(client) == ControllerStatus.TRACKING)
+    move(client)
     return client, dict(zip(NODES, graph.pids, strict=True))
 
 
-def test_dead_estimator_means_conservative(moving_arm: tuple[Any, dict[str, int]]) -> None:
-    client, pids = moving_arm
+@pytest.fixture
+def moving(held: GraphClient) -> GraphClient:
+    """The same of a graph that several tests share."""
+    move(held)
+    return held
+
+
+def move(client: GraphClient) -> Any:
+    """Follow a slow goal; return its handle."""
+    handle = client.send(client.pose, goal_down(client, 0.1, 20.0))
+    client.spin_until(lambda: mode(client) == ControllerStatus.TRACKING)
+    return handle
+
+
+def test_dead_estimator_means_conservative(moving: GraphClient) -> None:
+    client, pids = moving, moving.pids
     os.kill(pids["contact_estimator"], signal.SIGSTOP)
     try:
         client.spin_for(0.02)
@@ -86,8 +97,8 @@ def test_the_reaction_to_a_death_is_prompt(
     assert first_status(client, name, died) - died <= limit + REPORT_TIME
 
 
-def test_hold_resume_stop_and_reset(moving_arm: tuple[Any, dict[str, int]]) -> None:
-    client, _ = moving_arm
+def test_hold_resume_stop_and_reset(moving: GraphClient) -> None:
+    client = moving
 
     def refused() -> str:
         """A goal that would wait for ever ends at once, with the remedy."""
@@ -108,18 +119,14 @@ def test_hold_resume_stop_and_reset(moving_arm: tuple[Any, dict[str, int]]) -> N
     client.spin_until(lambda: mode(client) == ControllerStatus.HOLD)
 
 
-def test_cancel_holds_the_arm(launch: Callable[..., NodeGraph], client: GraphClient) -> None:
-    launch(held_mass="0.1")
-    client.wait_until_ready()
-    handle = client.send(client.pose, goal_down(client, 0.1, 20.0))
-    client.spin_until(lambda: mode(client) == ControllerStatus.TRACKING)
-    future = handle.cancel_goal_async()
-    client.spin_until(future.done)
-    client.spin_until(lambda: mode(client) == ControllerStatus.HOLD)
+def test_cancel_holds_the_arm(held: GraphClient) -> None:
+    future = move(held).cancel_goal_async()
+    held.spin_until(future.done)
+    held.spin_until(lambda: mode(held) == ControllerStatus.HOLD)
 
 
-def test_a_new_goal_takes_over(moving_arm: tuple[Any, dict[str, int]]) -> None:
-    client, _ = moving_arm
+def test_a_new_goal_takes_over(moving: GraphClient) -> None:
+    client = moving
     result = client.result(client.pose, goal_down(client, 0.005, 1.0))
     assert result.error_code == FollowPoseTrajectory.Result.SUCCESSFUL
     assert result.position_error < 0.01

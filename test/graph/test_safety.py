@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from builtin_interfaces.msg import Time
-from client import GraphClient
+from client import NODES, GraphClient
 from contact_stack_msgs.msg import ControllerStatus
 from faults import (
     REPORT_TIME,
@@ -36,7 +36,6 @@ from contact_stack.launch import NodeGraph
 
 pytestmark = pytest.mark.graph
 
-NODES = ("tamsi_sim", "contact_estimator", "contact_aware_controller")
 MAIN = "import sys; from contact_aware_control.node.{} import main; sys.exit(main())"
 SIMULATED = ("robot:=iiwa14_wsg50", "hardware:=false")
 """Parameters of a controller whose arm is simulated."""

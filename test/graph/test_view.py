@@ -121,7 +121,7 @@ def test_an_export_plays_from_the_disk(start_process, recording, tmp_path) -> No
         first = arrived(browser)
         browser.do("wait", text="limit 15 N", seconds=30)
         assert "contact force that it feels" in browser.do("text")  # and the legend
-        browser.do("wait", text="feels 12.0 N at lbr_link_4", seconds=60)
+        browser.do("wait", text="feels 12.0 N at lbr_link_4", seconds=120)
         end = time.monotonic() + 150.0  # a picture takes seconds on a busy machine
         while changed(first, browser.picture(PICTURES / "export_later.png")) < 0.02:
             assert time.monotonic() < end, "it stands still"
