@@ -61,7 +61,10 @@ def launch(
 
 @pytest.fixture(scope="module")
 def held(driver: str) -> Iterator[GraphClient]:
-    """One graph for all tests of a file that leave it as they found it, a mug in its gripper."""
+    """One graph for all tests of a file that leave it as they found it, a mug in its gripper.
+
+    They come last: it takes a processor until the end of the file.
+    """
     with own_domain() as environment, pytest.MonkeyPatch.context() as patch:
         for name, value in environment.items():
             patch.setenv(name, value)

@@ -49,58 +49,6 @@ def pause(client: GraphClient, value: bool) -> None:
     assert client.call(Pause, "tamsi_sim/pause", Pause.Request(pause=value)).success
 
 
-@pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
-def test_a_pause_stops_time_and_not_the_arm(running: GraphClient) -> None:
-    """The goal goes on where it was, with the link armed throughout; a step is one of its own."""
-    client = running
-    start = np.array(client.latest("controller_status").joint_command)
-    goal = turn_away(start, 0.2)
-    away = start[0] + 0.2
-    result = client.send(client.joints, goal).get_result_async()
-    client.wait_simulated(1.0)
-    pause(client, True)
-    client.spin_for(0.2)
-    client.heard["controller_status"].clear()
-    held = client.latest("truth/joint_states").position[0]
-    client.spin_for(1.5)
-    assert client.latest("truth/joint_states").position[0] == held
-    answer = client.call(Step, "tamsi_sim/step", Step.Request(ticks=40))
-    assert answer.success
-    client.spin_until(lambda: client.stamp() == to_nanoseconds(answer.stamp))
-    stepped = client.latest("truth/joint_states").position[0]
-    assert stepped - held == pytest.approx(0.2 * 0.2 / 3.0, rel=0.6)
-    pause(client, False)
-    client.spin_until(result.done)
-    assert result.result().result.error_code == FollowJointTrajectory.Result.SUCCESSFUL
-    # What a busy machine hears of it comes later.
-    client.spin_until(lambda: abs(client.latest("truth/joint_states").position[0] - away) < 0.01)
-    modes = {message.mode for _, message in client.heard["controller_status"]}
-    assert ControllerStatus.TRACKING in modes
-    assert modes <= {ControllerStatus.TRACKING, ControllerStatus.HOLD}
-    links = {message.link for _, message in client.heard["controller_status"]}
-    assert links == {ControllerStatus.ARMED}
-
-
-def test_pause_step_and_go_on(running: GraphClient) -> None:
-    client = running
-    refused = client.call(Step, "tamsi_sim/step", Step.Request(ticks=1))
-    assert not refused.success
-    assert "pause first" in refused.message
-
-    pause(client, True)
-    client.spin_for(0.1)
-    paused_at = client.stamp()
-    client.spin_for(0.1)
-    assert client.stamp() == paused_at
-
-    answer = client.call(Step, "tamsi_sim/step", Step.Request(ticks=7))
-    assert answer.success
-    assert to_nanoseconds(answer.stamp) == paused_at + 7 * PERIOD_NS
-
-    pause(client, False)
-    client.spin_until(lambda: client.stamp() > paused_at + 20 * PERIOD_NS)
-
-
 def test_reset_returns_to_the_start_of_the_scene(running: GraphClient, driver: str) -> None:
     """At once: then it sags, and the controller yields to what the jump looks like."""
     client = running
@@ -187,8 +135,63 @@ def test_older_clients_command_the_same_gripper(running: GraphClient) -> None:
     assert not refused.result().accepted
 
 
-def test_moveit_s_controller_is_on_the_graph(running: GraphClient) -> None:
-    client = running
+# These share a graph, which is only started now.
+
+
+@pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
+def test_a_pause_stops_time_and_not_the_arm(held: GraphClient) -> None:
+    """The goal goes on where it was, with the link armed throughout; a step is one of its own."""
+    client = held
+    start = np.array(client.latest("controller_status").joint_command)
+    goal = turn_away(start, 0.2)
+    away = start[0] + 0.2
+    result = client.send(client.joints, goal).get_result_async()
+    client.wait_simulated(1.0)
+    pause(client, True)
+    client.spin_for(0.2)
+    client.heard["controller_status"].clear()
+    held = client.latest("truth/joint_states").position[0]
+    client.spin_for(1.5)
+    assert client.latest("truth/joint_states").position[0] == held
+    answer = client.call(Step, "tamsi_sim/step", Step.Request(ticks=40))
+    assert answer.success
+    client.spin_until(lambda: client.stamp() == to_nanoseconds(answer.stamp))
+    stepped = client.latest("truth/joint_states").position[0]
+    assert stepped - held == pytest.approx(0.2 * 0.2 / 3.0, rel=0.6)
+    pause(client, False)
+    client.spin_until(result.done)
+    assert result.result().result.error_code == FollowJointTrajectory.Result.SUCCESSFUL
+    # What a busy machine hears of it comes later.
+    client.spin_until(lambda: abs(client.latest("truth/joint_states").position[0] - away) < 0.01)
+    modes = {message.mode for _, message in client.heard["controller_status"]}
+    assert ControllerStatus.TRACKING in modes
+    assert modes <= {ControllerStatus.TRACKING, ControllerStatus.HOLD}
+    links = {message.link for _, message in client.heard["controller_status"]}
+    assert links == {ControllerStatus.ARMED}
+
+
+def test_pause_step_and_go_on(held: GraphClient) -> None:
+    client = held
+    refused = client.call(Step, "tamsi_sim/step", Step.Request(ticks=1))
+    assert not refused.success
+    assert "pause first" in refused.message
+
+    pause(client, True)
+    client.spin_for(0.1)
+    paused_at = client.stamp()
+    client.spin_for(0.1)
+    assert client.stamp() == paused_at
+
+    answer = client.call(Step, "tamsi_sim/step", Step.Request(ticks=7))
+    assert answer.success
+    assert to_nanoseconds(answer.stamp) == paused_at + 7 * PERIOD_NS
+
+    pause(client, False)
+    client.spin_until(lambda: client.stamp() > paused_at + 20 * PERIOD_NS)
+
+
+def test_moveit_s_controller_is_on_the_graph(held: GraphClient) -> None:
+    client = held
     description = RobotDescription.load("iiwa14_wsg50")
     manager = move_group_parameters(description)["moveit_simple_controller_manager"]
     (name,) = manager["controller_names"]
@@ -205,8 +208,8 @@ def test_moveit_s_controller_is_on_the_graph(running: GraphClient) -> None:
     assert result.error_code == FollowJointTrajectory.Result.SUCCESSFUL, result.error_string
 
 
-def test_tare_and_payload(running: GraphClient) -> None:
-    client = running
+def test_tare_and_payload(held: GraphClient) -> None:
+    client = held
     answer = client.call(Trigger, "contact_estimator/tare", Trigger.Request())
     assert answer.success
     client.spin_until(lambda: client.latest("contacts").state == ContactArray.UNTARED)

@@ -9,6 +9,7 @@ import pytest
 from contact_stack_msgs.action import PlanThroughContact
 from own_domain import own_domain
 from planning_client import PlanningClient
+from rclpy.action import ActionClient
 
 from contact_stack.launch import NodeGraph, find_launch_file, parse
 
@@ -20,6 +21,9 @@ def server() -> Iterator[NodeGraph]:
         for name, value in environment.items():
             patch.setenv(name, value)
         with NodeGraph(parse(find_launch_file("planners"), {}), io.StringIO()) as graph:
+            with PlanningClient(PlanThroughContact, "plan_through_contact") as client:
+                action = ActionClient(client.node, client.action, client.name)
+                assert action.wait_for_server(60.0)
             yield graph
         assert graph.exit_code == 0
 
