@@ -127,7 +127,7 @@ def test_the_example_ends_at_rest(capsys):
 
 
 def test_the_same_looks_give_the_same_inputs():
-    first, second = (carried_out(3)[1] for _ in range(2))
+    first, second = (carried_out(0)[1] for _ in range(2))
     np.testing.assert_array_equal(first, second)
 
 
