@@ -27,9 +27,14 @@ def own_domain() -> Iterator[dict[str, str]]:
         Environment variables that reach no other machine. They do without shared memory, as our
         nodes do: where a process was killed at the wrong moment, it blocks all others for good.
     """
-    with domain_id(_next_domain) as domain:
+    reserved = domain_id(_next_domain)
+    domain = reserved.__enter__()
+    try:
         yield {
             "ROS_DOMAIN_ID": str(domain),
             RANGE: "SYSTEM_DEFAULT",
             PROFILES: str(share("config", "fastdds", "loopback.xml")),
         }
+    finally:
+        # Not with the error: it takes a TimeoutError for a domain that is in use.
+        reserved.__exit__(None, None, None)
