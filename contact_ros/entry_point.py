@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import atexit
 import gc
-import importlib
 import math
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import rclpy
 from rclpy.impl.implementation_singleton import rclpy_implementation
@@ -76,8 +74,12 @@ def run(
         check_files(words)
         # Signals are ours, so that a node can still publish while it is closing.
         rclpy.init(args=words, signal_handler_options=SignalHandlerOptions.NO)
-        with _quick_start():
+        # What is being made is no garbage, and looking for it takes time.
+        gc.disable()
+        try:
             node = factory()
+        finally:
+            gc.enable()
         for said in useless_remaps(node, words):
             node.get_logger().warning(said)
         try:
@@ -115,26 +117,6 @@ def freeze_garbage_collector() -> None:
     gc.set_threshold(*gc.get_threshold()[:2], RARELY)
     # Or what is frozen is never freed, and libraries complain of leaks at the end.
     atexit.register(gc.unfreeze)
-
-
-@contextmanager
-def _quick_start() -> Iterator[None]:
-    """Leave out what a node's set-up does without: a tenth of the time until it is ready."""
-    # Where the first kernel is loaded, Numba imports SciPy's linear algebra, only to see whether it
-    # is there. A kernel that calls it imports it then.
-    if "numba" in sys.modules and "numba.np.arraymath" not in sys.modules:
-        linalg: Any = importlib.import_module("numba.np.linalg")
-        ensure_blas, linalg.ensure_blas = linalg.ensure_blas, lambda: None
-        try:
-            importlib.import_module("numba.np.arraymath")
-        finally:
-            linalg.ensure_blas = ensure_blas
-    # What is being made is no garbage.
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def _spin(node: Node, stop: _StopSignals) -> None:
