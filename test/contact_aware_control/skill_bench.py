@@ -22,8 +22,9 @@ class SkillBench:
     far from there it is down to the surface [m].
     """
 
-    def __init__(self, robot, height, point=np.zeros(3)):
-        self.robot, self.height, self.point = robot, height, point
+    def __init__(self, robot, height, point=None):
+        self.robot, self.height = robot, height
+        self.point = np.zeros(3) if point is None else point
         config = ControllerConfig()
         bounds = StreamedTargets(robot, config, StreamConfig()).tool_bounds
         self.period = config.period
