@@ -37,7 +37,7 @@ APART = 3e-3
 """A surface was seen that was felt at places so far from each other [m]."""
 
 HELD = 0.8
-"""Share of the sideways force from which on a wall holds it."""
+"""Share of a force from which on something holds it."""
 
 STILL = 0.3
 """Who makes no progress for so long has come to rest [s]."""
@@ -146,7 +146,7 @@ class Insert(Skill):
                 raise TrajectoryError(f"the {name} of 'insert' is {value:g} (valid: > 0)")
         self._diameter, self._radius, self._wanted = diameter, radius, depth
         self._surface = Plane(STEEP, ROUGH)
-        self._mouth, self._shift = np.nan, np.zeros(3)
+        self._mouth, self._shift, self._found = np.nan, np.zeros(3), False
         self.depth = 0.0
 
     def _perform(self) -> Ways:
@@ -164,7 +164,7 @@ class Insert(Skill):
         while attempts < ATTEMPTS:
             if not (yield from self._search(spiral)):
                 return
-            found = tool.tip.copy()
+            found = self._led
             if (yield from self._settle()):
                 attempts += 1
                 yield from self._turn(upright)
@@ -184,17 +184,31 @@ class Insert(Skill):
         """Slide along the spiral until the tip is lower than the surface, or a wall catches it."""
         self.phase = "search"
         tool = self.tool
-        self._press(LIGHT * self._force)
+        light = LIGHT * self._force
+        self._press(light)
+        pressed = waited = 0.0
+        while pressed < STILL and waited < PATIENCE:
+            yield self._way
+            waited += self._period
+            pressed = pressed + self._period if tool.pressing[2] > light / 2.0 else 0.0
         middle = self._tip - tool.axes.T @ self._shift
         felt: deque[np.ndarray] = deque()
+        armed = not self._found
+        self._found = True
         for self._shift in spiral:
             yield self._at(middle + tool.axes.T @ self._shift)
             tip = tool.axes @ tool.tip
             holds = np.linalg.norm(tool.pressing[:2])
-            if holds > CAUGHT * max(tool.pressing[2], LIGHT * self._force):
+            if holds > CAUGHT * max(tool.pressing[2], light):
                 return True
             if tip[2] > self._surface.level(tip) + SUSPECT:
-                return True
+                # What was no hole is left before there may be another one.
+                if armed:
+                    return True
+                continue
+            armed = True
+            if tool.pressing[2] < light / 2.0:
+                continue
             felt.append(tip)
             if len(felt) * self._period > LOOK_BACK:
                 self._surface.add(felt.popleft())
@@ -248,7 +262,7 @@ class Insert(Skill):
         tool = self.tool
         tool.turns[:2], tool.compliance[:2], tool.wanted[:2] = False, 0.0, 0.0
         self._press(0.0)
-        up = -CLEAR * tool.axes[2]
-        yield from self._go(tool.tip + up - max(self.depth, 0.0) * tool.axes[2])
-        yield from self._go(found + up)
+        out = -(CLEAR + max(self.depth, 0.0)) * tool.axes[2]
+        yield from self._go(tool.tip + out)
+        yield from self._go(tool.tip + tool.across(found - tool.tip))
         yield from self._turn(leaning)

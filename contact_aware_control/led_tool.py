@@ -138,6 +138,11 @@ class LedTool:
         self._share = followed_share(period, FORCE_TIME)
         self._turn_share = followed_share(period, MOMENT_TIME)
 
+    def across(self, way: np.ndarray) -> np.ndarray:
+        """Return what a way (3) has across the third axis, world frame [m]."""
+        across: np.ndarray = way @ self.axes[:2].T @ self.axes[:2]
+        return across
+
     def straight(self, distance: float, speed: float) -> PoseStream:
         """Return a motion along the third axis from where it began.
 

@@ -133,6 +133,12 @@ class Skill(ABC):
         self.tool.compliance[2], self.tool.wanted[2] = FREE if force > 0.0 else 0.0, force
 
     @property
+    def _led(self) -> np.ndarray:
+        """Where the tip is led to (3) [m]."""
+        led: np.ndarray = self._tip + self.tool.axes.T @ self.tool.offset
+        return led
+
+    @property
     def _tip(self) -> np.ndarray:
         """Where the tip would be without forces (3) [m]."""
         tip: np.ndarray = self._way.act(self.tool.lever)
@@ -146,8 +152,7 @@ class Skill(ABC):
 
     def _go(self, tip: np.ndarray) -> Ways:
         """Go straight to where the led tip is there (3) [m]."""
-        begin = self._tip
-        way = tip - begin - self.tool.axes.T @ self.tool.offset
+        begin, way = self._tip, tip - self._led
         ticks = int(np.ceil(np.linalg.norm(way) / (self._speed * self._period)))
         for k in range(1, ticks + 1):
             yield self._at(begin + k / ticks * way)

@@ -54,8 +54,7 @@ class Wipe(Skill):
             TrajectoryError: If a number is none, or there is no path.
         """
         super().__init__(tool, force, speed, distance, period, force_limit)
-        across = path @ (tool.axes[:2].T @ tool.axes[:2])
-        self._corners = np.vstack((np.zeros(3), across))
+        self._corners = np.vstack((np.zeros(3), tool.across(path)))
         self._marks = np.concatenate(
             ((0.0,), np.cumsum(np.linalg.norm(np.diff(self._corners, axis=0), axis=1)))
         )

@@ -43,7 +43,7 @@ ROBOTS: dict[str, dict[str, tuple[str, tuple[float, ...]]]] = {
 """Arm and skill -> the robot, and where its tool points down [rad]."""
 
 PLACE, ANGLE = 0.01, np.deg2rad(5.0)
-"""How far hole or surface are from where they are thought to be, at most [m, rad]."""
+"""Of the discs over which place and tilt of hole or surface are spread [m, rad]."""
 FRICTION = (0.1, 0.5)
 CLEARANCE = (0.5e-3, 1.5e-3)
 """Diameter of the hole minus that of the peg [m]."""
@@ -65,8 +65,8 @@ PATH = np.array([[0.0, 0.06, 0.0], [0.03, 0.06, 0.0], [0.03, 0.0, 0.0]])
 """Corners of what `wipe` goes along [m]."""
 WIPED = 0.95
 """Share of the path that has to be wiped with half of the force."""
-SLAB = 1.2
-"""Of slab.urdf across the step [m]."""
+SLAB, CLEAR = 1.2, 0.2
+"""Of slab.urdf across the step, and how far its middle is from below the tool [m]."""
 STEP = (-1e-3, 0.5e-3)
 """Height of the step across the path, in every other case [m]."""
 SPEED, DISTANCE, LIFT = 0.05, 0.06, 0.02
@@ -244,7 +244,7 @@ class _SkillTrial(ABC):
         arm.update(np.array(home))
         self.start = arm.tool_pose()
         turn, self._shift = random.uniform(0.0, 2.0 * np.pi, 2)
-        angle, self.off = random.uniform(0.0, 1.0, 2) * (ANGLE, PLACE)
+        angle, self.off = np.sqrt(random.uniform(size=2)) * (ANGLE, PLACE)
         axis = np.array([np.cos(turn), np.sin(turn), 0.0])
         self.rotation = pin.exp3(angle * axis)
         friction = random.uniform(*FRICTION)
@@ -325,7 +325,8 @@ class _Wiping(_SkillTrial):
 
     def arrange(self, scene: Scene, random: np.random.Generator) -> Scene:
         height = self.off * np.sign(np.sin(self._shift)) - ABOVE
-        slab = pin.SE3(self.rotation, self.start.translation + np.array([0.0, 0.0, height]))
+        below = pin.SE3(self.rotation, self.start.translation + np.array([0.0, 0.0, height]))
+        slab = below * pin.SE3(np.eye(3), np.array([CLEAR, 0.0, 0.0]))
         step = random.uniform(*STEP) if random.uniform() < 0.5 else 0.0
         self.drawn["detail_mm"] = 1e3 * step
         objects = {"slab": _object("urdf/slab.urdf", slab)}

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from skill_bench import SkillBench
 
-from contact_aware_control.insert import ATTEMPTS, PITCH, Insert
+from contact_aware_control.insert import PITCH, Insert
 from contact_core.base.errors import TrajectoryError
 
 DIAMETER, RADIUS = 0.02, 0.012
 ASKED = {
     "diameter": DIAMETER, "radius": RADIUS, "depth": 0.02, "force": 15.0, "speed": 0.05,
-    "distance": 0.05, "force_limit": 0.0,
+    "distance": 0.03, "force_limit": 0.0,
 }  # fmt: skip
 
 
@@ -25,7 +25,7 @@ def inserted(robot, height, **changed):
 
 
 def test_a_plate_without_a_hole_is_searched_as_far_as_was_said(robot):
-    bench, insert = inserted(robot, lambda way: 0.03)
+    bench, insert = inserted(robot, lambda way: 0.015)
     assert insert.failure == "HOLE_NOT_FOUND"
     assert f"{1e3 * RADIUS:.0f} mm" in insert.text
     searched = np.array([phase == "search" for phase, _ in bench.phases])
@@ -41,24 +41,23 @@ def test_a_plate_without_a_hole_is_searched_as_far_as_was_said(robot):
 
 
 def test_a_dent_is_no_hole(robot):
-    """It drops into it, finds no way in, backs off and searches on, and gives up as jammed."""
+    """It drops into it, finds no way in, backs off and searches on."""
 
     def height(way):
-        return 0.034 if np.linalg.norm(way - (0.004, 0.0)) < 0.004 else 0.03
+        return 0.019 if np.linalg.norm(way - (0.0, 0.008)) < 0.003 else 0.015
 
     bench, insert = inserted(robot, height)
     phases = [phase for phase, _ in bench.phases]
     turns = [name for name, before in zip(phases, ["", *phases], strict=False) if name != before]
     assert turns[:4] == ["lean", "approach", "search", "straighten"]
-    assert insert.failure in ("JAMMED", "HOLE_NOT_FOUND")
-    assert 1 <= turns.count("back off") <= ATTEMPTS
-    assert bench.forces("push").max() < 1.2 * 15.0
+    assert insert.failure == "HOLE_NOT_FOUND"
+    assert 1 <= turns.count("back off") <= 3
 
 
 def test_nothing_to_touch_is_told(robot):
     _, insert = inserted(robot, lambda way: 1.0)
     assert insert.failure == "NOT_TOUCHED"
-    assert "0.05 m" in insert.text
+    assert "0.03 m" in insert.text
 
 
 @pytest.mark.parametrize("name", ["diameter", "radius", "depth", "force", "speed", "distance"])
