@@ -1,4 +1,4 @@
-"""Insert a peg or a plug into a hole whose place and direction are not exactly known.
+"""Insert a peg into a hole whose place and direction are not exactly known.
 
 The search is that of a leaning peg (Bruyninckx, Dutré and De Schutter, "Peg-on-hole: a model based
 solution to peg and hole alignment", 1995): where the lowest point of its end is anywhere in the
@@ -41,6 +41,9 @@ HELD = 0.8
 
 STILL = 0.3
 """Who makes no progress for so long has come to rest [s]."""
+
+SETTLING = 4.0
+"""Who has not come to rest by then is not in a hole [s]."""
 
 CLEAR = 5e-3
 """How far over the hole it goes back to search on [m]."""
@@ -128,7 +131,7 @@ class Insert(Skill):
 
         Args:
             tool: What is led; its tip is the middle of the peg's end.
-            diameter: Of the peg; the smaller width of a plug [m].
+            diameter: Of the peg [m].
             radius: How far sideways the hole may be [m].
             depth: How deep the tip is to be in the end [m].
             force: To push in with [N].
@@ -221,18 +224,17 @@ class Insert(Skill):
         tool, waited, wanted = self.tool, 0.0, ASIDE * self._force
         tool.compliance[:2] = FREE
         tool.wanted[0] = wanted
-        farthest, begin = -np.inf, tool.axes[0] @ tool.tip
+        farthest, begin, lasted = -np.inf, tool.axes[0] @ tool.tip, 0.0
         while waited < STILL:
             yield self._way
-            waited += self._period
+            waited, lasted = waited + self._period, lasted + self._period
             aside = tool.axes[0] @ tool.tip
             if aside > farthest + PROGRESS or tool.pressing[0] < HELD * wanted:
                 farthest, waited = max(farthest, aside), 0.0
-            if aside - begin > self._diameter:
+            if aside - begin > self._diameter or lasted > SETTLING:
                 return False
         tip = tool.axes @ tool.tip
         level = self._surface.level(tip)
-        # Touched in the hole, the surface is not known, but the peg is at least so deep.
         lever = 0.5 * self._diameter * np.sin(LEANS)
         # Touched in the hole, the surface is not known, but so deep the peg is at least.
         self._mouth = min(level + lever, tip[2] - lever)

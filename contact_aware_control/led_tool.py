@@ -51,6 +51,9 @@ TURN_DAMPING = 8.0
 TURN_DEAD_BAND = 0.05
 """A smaller moment turns nothing [Nm]."""
 
+UNSURE, NEAR = 0.1, 0.03
+"""How wrong a moment may be [Nm]; a force this near the tip passes through it [m]."""
+
 STEEP = 0.9
 """A direction is near x from this share of it on."""
 
@@ -169,7 +172,6 @@ class LedTool:
         robot.update(position)
         pose = robot.tool_pose()
         self.tip = pose.act(self.lever)
-        self._hidden = any(not c.wrench_known and c.link not in self.hand for c in contacts)
         self._blind = torque is None
         if torque is None:
             return
@@ -184,6 +186,11 @@ class LedTool:
         moment = moment - np.cross(pose.rotation @ self.lever, force)
         self.pressing = self.pressing + self._share * (-wrench[:3] - self.pressing)
         self.moment = self.moment + self._turn_share * (self.axes @ moment - self.moment)
+        # A force through the tip is the tool's, wherever the estimator would have it.
+        lever = float(np.linalg.norm(self.moment)) - UNSURE
+        passes = lever <= NEAR * float(np.linalg.norm(self.pressing))
+        doubted = any(not c.wrench_known and c.link not in self.hand for c in contacts)
+        self._hidden = doubted and not passes
 
     def lead(self, way: pin.SE3, passed: float, command: np.ndarray) -> PoseStream:
         """Return what is followed next.

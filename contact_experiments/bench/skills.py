@@ -137,9 +137,9 @@ def main(args: argparse.Namespace) -> int:
     sweep = Sweep(chosen_workers(args), args.out / "results")
     cases = [
         SkillCase(skill, arm, args.seed + k)
+        for k in range(args.trials)
         for skill in args.skill or SKILLS
         for arm in args.robot or ROBOTS
-        for k in range(args.trials)
     ]
     rows = sweep.run(run_case, [(case,) for case in cases], "cases")
     print("\n".join(lines(rows, COLUMNS)))
@@ -318,10 +318,11 @@ class _Wiping(_SkillTrial):
 
     def __init__(self, case: SkillCase) -> None:
         super().__init__(case)
-        self.skill = Wipe(
+        self.skill: Wipe = Wipe(
             self.tool, PATH, LIFT, PRESS, SPEED, DISTANCE, self.rig.config.period, PRESS_LIMIT
         )
         self.pressed: list[bool] = []
+        self.wiped = 0.0
 
     def arrange(self, scene: Scene, random: np.random.Generator) -> Scene:
         height = self.off * np.sign(np.sin(self._shift)) - ABOVE
@@ -338,7 +339,8 @@ class _Wiping(_SkillTrial):
         return dataclasses.replace(scene, objects=objects)
 
     def watch(self) -> None:
-        if self.skill.phase == "wipe":
+        wiped, self.wiped = self.wiped, self.skill.wiped
+        if self.wiped > wiped:
             self.pressed.append(self.rig.truly_pressing()[2] <= -HELD * PRESS)
 
     @property
