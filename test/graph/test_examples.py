@@ -64,6 +64,16 @@ def test_examples_that_touch(launch: Callable[..., NodeGraph], client: Any, driv
 
 
 @on_the_graph
+@pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
+def test_the_example_that_inserts(
+    launch: Callable[..., NodeGraph], client: Any, driver: str
+) -> None:
+    launch(scene="insert_dowel")
+    client.wait_until_ready(gripper=False)
+    assert example("13").startswith("20 mm deep")
+
+
+@on_the_graph
 def test_examples_on_the_planners(ros_domain: int) -> None:
     with NodeGraph(parse(find_launch_file("planners"), {}), io.StringIO()):
         planned = example("02")
