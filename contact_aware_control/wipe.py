@@ -9,7 +9,7 @@ from contact_aware_control.skill import Skill, Ways
 from contact_core.base.errors import TrajectoryError
 from contact_core.base.low_pass import followed_share
 
-HELD, HELD_TIME = 0.5, 0.2
+HELD, HELD_TIME = 0.5, 0.05
 """Share of the force from which on it is held, in the mean over about this time [s]."""
 
 PATIENCE = 1.0

@@ -69,8 +69,10 @@ SLAB, CLEAR = 1.2, 0.2
 """Of slab.urdf across the step, and how far its middle is from below the tool [m]."""
 STEP = (-1e-3, 0.5e-3)
 """Height of the step across the path, in every other case [m]."""
-SPEED, DISTANCE, LIFT = 0.05, 0.06, 0.02
-"""Of both [m/s, m, m]."""
+SPEED, WIPE_SPEED = 0.05, 0.03
+"""Of `insert` and of `wipe` [m/s]."""
+DISTANCE, LIFT = 0.06, 0.02
+"""Of both, and of `wipe` [m]."""
 LONGEST = 60.0
 """What takes longer has failed [s]."""
 COLUMNS: Columns = (
@@ -319,7 +321,7 @@ class _Wiping(_SkillTrial):
     def __init__(self, case: SkillCase) -> None:
         super().__init__(case)
         self.skill: Wipe = Wipe(
-            self.tool, PATH, LIFT, PRESS, SPEED, DISTANCE, self.rig.config.period, PRESS_LIMIT
+            self.tool, PATH, LIFT, PRESS, WIPE_SPEED, DISTANCE, self.rig.config.period, PRESS_LIMIT
         )
         self.pressed: list[bool] = []
         self.wiped = 0.0
