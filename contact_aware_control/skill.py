@@ -119,10 +119,11 @@ class Skill(ABC):
         """Go ahead until something is touched; return whether it was."""
         self.phase = "approach"
         tool, ahead = self.tool, self.tool.axes[2]
-        begin = ahead @ tool.tip
+        begin = ahead @ self._tip
         step = min(self._speed, APPROACH_SPEED) * self._period
         while tool.pressing[2] < min(TOUCH, self._force):
-            if ahead @ tool.tip - begin > self._distance:
+            # Where something else holds the arm back it does not come so far.
+            if ahead @ self._tip - begin > self._distance:
                 self._fail("NOT_TOUCHED", f"nothing was touched within {self._distance:g} m")
                 return False
             yield self._at(self._tip + step * ahead)

@@ -12,14 +12,18 @@ from contact_core.base.low_pass import followed_share
 HELD, HELD_TIME = 0.5, 0.05
 """Share of the force from which on it is held, in the mean over about this time [s]."""
 
+BEHIND = 0.03
+"""The path waits for a tool that is so far from it [m]."""
+
 PATIENCE = 1.0
-"""How long the path waits for the force before that counts as lost [s]."""
+"""How long it waits before the force counts as lost [s]."""
 
 
 class Wipe(Skill):
     """Touch, follow a path with a force along the third axis of the tool's, and lift.
 
-    While the force is not held the path waits, so what is wiped is wiped with it.
+    While the force is not held, or something holds the tool back, the path waits: what is wiped is
+    wiped with the force.
 
     Attributes:
         wiped: How far along the path it has come [m].
@@ -85,10 +89,16 @@ class Wipe(Skill):
         while self.wiped < self._marks[-1]:
             pressing = self.tool.pressing[2]
             self._held += self._held_share * (pressing - self._held)
-            if self._held >= HELD * self._force:
+            behind = float(np.linalg.norm(self.tool.across(self._led - self.tool.tip)))
+            presses = self._held >= HELD * self._force
+            if presses and behind < BEHIND:
                 waited = 0.0
                 self.wiped = min(self.wiped + self._period * self._speed, self._marks[-1])
             elif (waited := waited + self._period) > PATIENCE:
+                if presses:
+                    text = f"something holds it back: it is {1e3 * behind:.0f} mm behind its path"
+                    self._fail("GOAL_TOLERANCE_VIOLATED", text)
+                    return
                 self.lost = self.tool.tip.copy()
                 share = self.wiped / self._marks[-1]
                 how = "was lost" if self.wiped > 0.0 else "was never reached"

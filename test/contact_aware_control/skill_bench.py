@@ -21,11 +21,11 @@ class SkillBench:
     """Leads a tool, and presses on what is below one point of it.
 
     A height is a function of the horizontal way (2) from where the tool began [m], and says how
-    far from there it is down to the surface [m].
+    far from there it is down to the surface [m]. What is at x = ``end`` stops the arm [m].
     """
 
-    def __init__(self, robot, height, point=None):
-        self.robot, self.height = robot, height
+    def __init__(self, robot, height, point=None, end=np.inf):
+        self.robot, self.height, self.end = robot, height, end
         self.point = np.zeros(3) if point is None else point
         config = ControllerConfig()
         bounds = StreamedTargets(robot, config, StreamConfig()).tool_bounds
@@ -48,7 +48,8 @@ class SkillBench:
         for _ in range(round(longest / self.period)):
             self.robot.update(self.q)
             error = pin.log6(self.robot.tool_pose().actInv(reference.sample(self.period))).vector
-            self.q = self.q + np.linalg.pinv(self.robot.tool_jacobian()) @ error
+            if (self.robot.tool_pose().translation - self.begin)[0] < self.end:
+                self.q = self.q + np.linalg.pinv(self.robot.tool_jacobian()) @ error
             self.robot.update(self.q)
             torque = self.torque()
             reference = skill.step(self.period, self.q, self.q, torque)

@@ -13,9 +13,9 @@ PATH = np.array([[0.06, 0.0, 0.3], [0.06, 0.03, -0.2]])
 ASKED = {"lift": 0.02, "force": 10.0, "speed": 0.05, "distance": 0.03, "force_limit": 0.0}
 
 
-def wiped(robot, height, path=PATH, **changed):
+def wiped(robot, height, path=PATH, end=np.inf, **changed):
     """Return what happened."""
-    bench = SkillBench(robot, height)
+    bench = SkillBench(robot, height, end=end)
     asked = {**ASKED, **changed}
     return bench, bench.run(Wipe(bench.tool, path, period=bench.period, **asked))
 
@@ -45,6 +45,14 @@ def test_where_the_force_is_lost_is_told(robot):
     assert (wipe.lost - bench.begin)[0] == pytest.approx(wipe.wiped, abs=5e-3)
     # It lifts all the same.
     assert bench.tips[-1, 2] > (wipe.lost - bench.begin)[2] + 0.015
+
+
+def test_a_tool_that_is_held_back_does_not_count_as_wiping(robot):
+    _, wipe = wiped(robot, lambda way: 0.015, end=0.02)
+    assert wipe.failure == "GOAL_TOLERANCE_VIOLATED"
+    assert "30 mm behind its path" in wipe.text
+    assert wipe.wiped < 0.055
+    assert np.isnan(wipe.lost).all()
 
 
 def test_nothing_to_wipe_is_told(robot):
