@@ -39,7 +39,7 @@ APART = 3e-3
 HELD = 0.8
 """Share of a force from which on something holds it."""
 
-STILL = 0.3
+STILL = 0.6
 """Who makes no progress for so long has come to rest [s]."""
 
 SETTLING = 4.0
@@ -57,6 +57,9 @@ LOOK_BACK = 0.3
 STEEP, ROUGH = 0.05, 1e-4
 """What slope and roughness of the surface are like [-, m]."""
 
+STEEPEST = 0.12
+"""Slope of a surface; that of the leaning end is 0.2 [-]."""
+
 CAUGHT = 1.0
 """Share of what is pressed with that only a wall holds sideways; friction holds less."""
 
@@ -71,7 +74,7 @@ class Plane:
     """The surface that was felt: z over x and y, by recursive least squares.
 
     Attributes:
-        seen: Whether the samples are of more than one place.
+        apart: How far samples are from the first one at most [m].
     """
 
     def __init__(self, steep: float, rough: float) -> None:
@@ -85,7 +88,12 @@ class Plane:
         self._first: np.ndarray | None = None
         self._spread = np.diag([1.0, steep, steep]) ** 2
         self._plane = np.zeros(3)
-        self.seen = False
+        self.apart = 0.0
+
+    @property
+    def seen(self) -> bool:
+        """Whether this is a surface, and not the rim that a leaning end slides on."""
+        return self.apart > APART and float(np.linalg.norm(self._plane[1:])) < STEEPEST
 
     def add(self, place: np.ndarray) -> None:
         """Take a sample (3) [m]."""
@@ -95,7 +103,7 @@ class Plane:
         gain = self._spread @ row / (row @ self._spread @ row + self._rough**2)
         self._plane = self._plane + gain * (place[2] - self._first[2] - row @ self._plane)
         self._spread = self._spread - np.outer(gain, row @ self._spread)
-        self.seen |= bool(np.linalg.norm(row[1:]) > APART)
+        self.apart = max(self.apart, float(np.linalg.norm(row[1:])))
 
     def level(self, place: np.ndarray) -> float:
         """Return z at the place's x and y (3) [m]; infinite before the first sample."""
@@ -236,9 +244,12 @@ class Insert(Skill):
         tip = tool.axes @ tool.tip
         level = self._surface.level(tip)
         lever = 0.5 * self._diameter * np.sin(LEANS)
-        # Touched in the hole, the surface is not known, but so deep the peg is at least.
-        self._mouth = min(level + lever, tip[2] - lever)
-        return bool(tip[2] > level + DROP or not self._surface.seen)
+        self._mouth = tip[2] - lever
+        if not self._surface.seen:
+            # Touched in the hole: so deep the peg is at least.
+            return True
+        self._mouth = min(self._mouth, level + lever)
+        return bool(tip[2] > level + DROP)
 
     def _push(self) -> Generator[pin.SE3, None, bool]:
         """Press, and give way sideways and in tilt; tell whether it comes as deep as wanted."""
