@@ -1,13 +1,8 @@
 """Compliant moves: the tool presses, or gives way, along some axes, and moves along the others.
 
-Along an axis with compliance c the tool's reference is off its way by o, which follows
-
-    D o' = F + f - o / c
-
-with the force F that the tool is to press with, the force f on the tool and a damping D: an axis
-whose c is large ends where -f = F, a force axis; one without F is a spring about the way; one
-whose c is 0 is rigid. The controller follows this reference as it follows any other, and bounds
-every contact force meanwhile, also where the rest of the arm is touched.
+How forces lead it is that of a :class:`LedTool`. The controller follows this reference as it
+follows any other, and bounds every contact force meanwhile, also where the rest of the arm is
+touched.
 """
 
 from __future__ import annotations
@@ -17,33 +12,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from contact_aware_control.contact import ContactEstimate
+from contact_aware_control.led_tool import LedTool
 from contact_aware_control.reference import PoseStream
 from contact_aware_control.reference.stream import MotionBounds
-from contact_aware_control.tool_force import force_along, hand_links
 from contact_core.base.errors import TrajectoryError
 from contact_core.base.low_pass import followed_share
 from contact_core.robot.robot import Robot
 
-FORCE_TIME = 0.01
-"""Time constant of the force [s]."""
-
-DAMPING = 200.0
-"""D: 10 N more than wanted move the tool at 50 mm/s [N s/m]."""
-
 STIFFEST = 1e-4
 """Least compliance, other than none: stiffer springs need more than one step per tick [m/N]."""
-
-DEAD_BAND = 1.0
-"""Where no force is wanted, a smaller one moves nothing, so that noise does not [N]."""
-
-PRESSING_SPEED = 0.02
-"""The tool looks for what it is to press no faster [m/s]."""
-
-AHEAD = 0.03
-"""The reference is at most so far ahead of a command that something else holds back [m]."""
-
-EXPECTED = 10.0
-"""A force on the tool, where none is asked for [N]."""
 
 HEADROOM = 1.2
 """Share of the force that the hand may be pressed with."""
@@ -96,52 +73,35 @@ class CompliantMove:
                 that gives way.
         """
         _check(compliance, force, travel, speed, duration)
-        self._robot = robot
-        self._axes = axes
+        self._tool = tool = LedTool(robot, command, axes, bounds, period)
+        tool.compliance, tool.wanted = compliance, force
         self._soft = compliance > 0.0
-        self._stiffness = 1.0 / compliance[self._soft]
-        self._wanted = force[self._soft]
-        self._strength = max(EXPECTED, float(np.linalg.norm(force)))
-        self._share = followed_share(period, FORCE_TIME)
-        self._period = period
-        self._fastest = bounds.velocity[:3].min()
-        robot.update(command)
-        self._start = robot.tool_pose().copy()
-        self._way = PoseStream.straight(self._start, axes.T @ travel, speed, bounds)
+        self._way = PoseStream.straight(tool.start, axes.T @ travel, speed, bounds)
         self.reference = self._way
         self.duration = max(duration, self._way.duration)
-        self._followed = PoseStream.at_rest(self._start, bounds)
-        self._hand = hand_links(robot)
         most = max(force_limit, HEADROOM * float(np.linalg.norm(force)))
-        self.force_limits = dict.fromkeys(self._hand, most) if most > 0.0 else {}
-        self._offset = np.zeros(self._wanted.size)
-        self._force = np.zeros(self._wanted.size)
-        self._held = np.zeros(self._wanted.size)
+        self.force_limits = dict.fromkeys(tool.hand, most) if most > 0.0 else {}
+        self._held = np.zeros(3)
         self._held_share = followed_share(period, HELD_TIME)
-        self._reached = np.zeros(self._wanted.size, dtype=bool)
+        self._reached = np.zeros(3, dtype=bool)
 
     @property
     def force(self) -> np.ndarray:
         """What the tool presses with (3) [N]; 0 along rigid axes."""
-        force = np.zeros(3)
-        force[self._soft] = -self._force
-        return force
+        return np.where(self._soft, self._tool.pressing, 0.0)
 
     @property
     def offset(self) -> np.ndarray:
         """How far forces have led the reference from its way (3) [m]."""
-        offset = np.zeros(3)
-        offset[self._soft] = self._offset
-        return offset
+        return self._tool.offset
 
     @property
     def shortfall(self) -> str:
         """What the tool should press with and does not; empty if that is nothing."""
         texts = []
         for name, wanted, held, reached in zip(
-            np.array(["x", "y", "z"])[self._soft], self._wanted, self._held, self._reached,
-            strict=True,
-        ):  # fmt: skip
+            "xyz", self._tool.wanted, self._held, self._reached, strict=True
+        ):
             if held * np.sign(wanted) < HELD * abs(wanted):
                 how = "was lost" if reached else "was never reached"
                 texts.append(f"{wanted:g} N along {name} {how}: it presses with {held:.1f} N")
@@ -167,46 +127,12 @@ class CompliantMove:
             torque: (n) external torque without bias and payload [Nm]; None: it is not known.
             contacts: Those that are estimated.
         """
-        now, ahead = (self._way.sample(t).translation for t in (time, time + self._period))
-        soft, speed = self._axes[self._soft], np.zeros(self._wanted.size)
+        self._tool.feel(position, torque, contacts)
         if torque is not None and passed > 0.0:
-            self._robot.update(command)
-            lead = soft @ (now - self._robot.tool_pose().translation) + self._offset
-            self._robot.update(position)
-            speed = self._speed(lead, torque, contacts)
-        self._offset = self._offset + self._period * speed
-        target = self._start.copy()
-        target.translation = now + soft.T @ self._offset
-        velocity = np.zeros(6)
-        velocity[:3] = (ahead - now) / self._period + soft.T @ speed
-        self._followed = self._followed.towards(passed, target, velocity)
-        return self._followed
-
-    def _speed(
-        self, lead: np.ndarray, torque: np.ndarray, contacts: Sequence[ContactEstimate]
-    ) -> np.ndarray:
-        """Return o' along the axes that give way [m/s]; the reference leads the command [m]."""
-        for contact in contacts:
-            if contact.wrench_known and contact.link not in self._hand:
-                torque = torque - self._robot.torque_of_force(
-                    contact.link, contact.point_world, contact.force_world
-                )
-        force = force_along(self._robot, self._axes, torque, self._strength)[self._soft]
-        self._force = self._force + self._share * (force - self._force)
-        self._held = self._held + self._held_share * (-self._force - self._held)
-        self._reached |= self._held * np.sign(self._wanted) >= HELD * np.abs(self._wanted)
-        excess = self._wanted + self._force - self._stiffness * self._offset
-        idle = np.where(self._wanted == 0.0, DEAD_BAND, 0.0)
-        excess = excess - np.clip(excess, -idle, idle)
-        speed = np.clip(excess / DAMPING, -self._fastest, self._fastest)
-        # Free to press on, it is slow; pushed, it goes along.
-        sought = np.sign(self._wanted) * np.minimum(np.abs(speed), PRESSING_SPEED)
-        speed = np.where(speed * self._wanted > 0.0, sought, speed)
-        waits = (np.abs(lead) > AHEAD) & (lead * speed > 0.0)
-        if any(not c.wrench_known and c.link not in self._hand for c in contacts):
-            # What it presses with is not told from what leans on the arm elsewhere.
-            waits |= speed * self._wanted > 0.0
-        return np.where(waits, 0.0, speed)
+            self._held = self._held + self._held_share * (self.force - self._held)
+            wanted = self._tool.wanted
+            self._reached |= self._held * np.sign(wanted) >= HELD * np.abs(wanted)
+        return self._tool.lead(self._way.sample(time), passed, command)
 
 
 def _check(

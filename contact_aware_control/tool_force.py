@@ -35,6 +35,21 @@ def force_along(robot: Robot, axes: np.ndarray, torque: np.ndarray, strength: fl
     Returns:
         (k) [N].
     """
+    return wrench_along(robot, axes, torque, strength)[: len(axes)]
+
+
+def wrench_along(robot: Robot, axes: np.ndarray, torque: np.ndarray, strength: float) -> np.ndarray:
+    """Return the force on the tool along some axes, and the moment about the tool's origin.
+
+    Args:
+        robot: See :func:`force_along`.
+        axes: The same.
+        torque: The same.
+        strength: The same.
+
+    Returns:
+        (k + 3) force [N], and moment about the axes of the tool's frame [Nm].
+    """
     jacobian = robot.tool_jacobian()
     # Of the force at the tool's origin; both halves of the Jacobian are in the tool's frame.
     rows = axes @ robot.tool_pose().rotation @ jacobian[:3]
@@ -42,5 +57,5 @@ def force_along(robot: Robot, axes: np.ndarray, torque: np.ndarray, strength: fl
     normal = map_ @ map_.T
     moments = np.arange(len(axes), len(axes) + 3)
     normal[moments, moments] += (NOISE / (LEVER * strength)) ** 2
-    forces: np.ndarray = np.linalg.solve(normal, map_ @ torque)[: len(axes)]
-    return forces
+    wrench: np.ndarray = np.linalg.solve(normal, map_ @ torque)
+    return wrench

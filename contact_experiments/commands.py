@@ -84,6 +84,10 @@ BENCHMARKS = Group(
             "plans over a grid of uncertainties and risk bounds, and how far they miss",
             EXPERIMENTS,
         ),
+        "skills": Command(
+            "contact_experiments.bench.skills",
+            "insert and wipe in drawn cases: how often they are done, and how hard they press",
+        ),
         "stops": Command(
             "contact_experiments.bench.stops",
             "how soon the controller obeys stop, hold and cancel while it is asked for much else",

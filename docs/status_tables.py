@@ -19,7 +19,14 @@ PACKAGES = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importl
     "root_packages"
 ]
 
-MOTIONS = ("FollowPoseTrajectory", "GuardedMove", "CompliantMove", "HandGuide")
+MOTIONS = (
+    "FollowPoseTrajectory",
+    "GuardedMove",
+    "CompliantMove",
+    "Insert",
+    "Wipe",
+    "HandGuide",
+)
 PLANNERS = ("PlanThroughContact", "PlanRobustContact", "MoveObjects")
 
 ADVICE = {
@@ -33,6 +40,8 @@ ADVICE = {
     "GOAL_TOLERANCE_VIOLATED": "`error_string` says what held the arm: move that, allow it a force "
     "in `planned_contact`, or more time in `goal_time_tolerance`",
     "NOT_TOUCHED": "let it go further, or look whether what it should touch is there",
+    "HOLE_NOT_FOUND": "search farther, or look whether the hole is where it is said to be",
+    "JAMMED": "look whether it fits and is held firmly; push harder, or ask for less depth",
     "FORCE_NOT_HELD": "begin nearer to the surface, or give it more time; look whether what it "
     "presses on gives way or ends",
     "FAULT": "look up the status of the controller above, then call `reset`",

@@ -1,4 +1,4 @@
-"""The actions of the controller: two trajectories, guarded and compliant moves, hand guiding.
+"""The actions of the controller: two trajectories, moves by touch, skills, hand guiding.
 
 One goal runs at a time; a new goal takes over from the running one, which is aborted. A
 goal that cannot be followed is aborted before anything moves, with the reason in its
@@ -9,7 +9,7 @@ the loop's thread: an arm that is to stop waits for nothing.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,8 @@ from contact_stack_msgs.action import (
     FollowPoseTrajectory,
     GuardedMove,
     HandGuide,
+    Insert,
+    Wipe,
 )
 from control_msgs.action import FollowJointTrajectory
 from rclpy.action import ActionServer, CancelResponse
@@ -35,7 +37,10 @@ from contact_aware_control.node.touch_goals import (
     CompliantGoal,
     GuardedGoal,
     GuidedGoal,
+    InsertGoal,
     TouchContext,
+    TouchGoal,
+    WipeGoal,
 )
 from contact_aware_control.node.trajectory_goals import (
     GoalProgress,
@@ -95,6 +100,16 @@ MOVING = 0.01
 
 SETTLING = 1.0
 """How long a motion may take to arrive after its end, before its tolerances alone decide [s]."""
+
+
+TOUCHING: tuple[tuple[Any, str, Any], ...] = (
+    (GuardedMove, "guarded_move", GuardedGoal),
+    (CompliantMove, "compliant_move", CompliantGoal),
+    (Insert, "insert", InsertGoal),
+    (Wipe, "wipe", WipeGoal),
+    (HandGuide, "hand_guide", GuidedGoal),
+)
+"""The actions that touch on purpose, their names, and what translates their goals."""
 
 
 class RunningGoal:
@@ -240,9 +255,7 @@ class GoalServer:
                     f"{node.get_name()}/follow_joint_trajectory",
                     self._follow_joints,
                 ),
-                (GuardedMove, "guarded_move", self._guarded_move),
-                (CompliantMove, "compliant_move", self._compliant_move),
-                (HandGuide, "hand_guide", self._hand_guide),
+                *((action, name, self._touching(kind, action)) for action, name, kind in TOUCHING),
             )
         ]
 
@@ -356,26 +369,19 @@ class GoalServer:
 
         return await self._run(handle, translate, FollowJointTrajectory.Result())
 
-    async def _guarded_move(self, handle: ServerGoalHandle) -> Any:
-        def translate(now: GateState) -> TrajectoryGoal:
-            with self._lock:
-                return GuardedGoal(handle.request, self._touch, now.command)
+    def _touching(
+        self, kind: Callable[[Any, TouchContext, np.ndarray], TouchGoal], action: Any
+    ) -> Callable[[ServerGoalHandle], Coroutine[Any, Any, Any]]:
+        """Return what executes an action that touches on purpose."""
 
-        return await self._run(handle, translate, GuardedMove.Result())
+        async def execute(handle: ServerGoalHandle) -> Any:
+            def translate(now: GateState) -> TrajectoryGoal:
+                with self._lock:
+                    return kind(handle.request, self._touch, now.command)
 
-    async def _compliant_move(self, handle: ServerGoalHandle) -> Any:
-        def translate(now: GateState) -> TrajectoryGoal:
-            with self._lock:
-                return CompliantGoal(handle.request, self._touch, now.command)
+            return await self._run(handle, translate, action.Result())
 
-        return await self._run(handle, translate, CompliantMove.Result())
-
-    async def _hand_guide(self, handle: ServerGoalHandle) -> Any:
-        def translate(now: GateState) -> TrajectoryGoal:
-            with self._lock:
-                return GuidedGoal(handle.request, self._touch, now.command)
-
-        return await self._run(handle, translate, HandGuide.Result())
+        return execute
 
     async def _run(
         self,

@@ -1,22 +1,26 @@
-"""Goals of the actions that touch on purpose, translated: guarded and compliant moves, guiding."""
+"""Goals of the actions that touch on purpose, translated: moves by touch, skills, guiding."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from contact_stack_msgs.action import CompliantMove as CompliantMoveAction
 from contact_stack_msgs.action import GuardedMove as GuardedMoveAction
 from contact_stack_msgs.action import HandGuide
-from geometry_msgs.msg import Point
+from contact_stack_msgs.action import Insert as InsertAction
+from contact_stack_msgs.action import Wipe as WipeAction
+from geometry_msgs.msg import Point, Vector3
 
 from contact_aware_control.compliant_move import CompliantMove
 from contact_aware_control.config import StartTolerance
 from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.guarded_move import GuardedMove, Touch
+from contact_aware_control.insert import Insert
+from contact_aware_control.led_tool import LedTool, axes_towards
 from contact_aware_control.node.config import GoalConfig
 from contact_aware_control.node.trajectory_goals import (
     GoalProgress,
@@ -26,17 +30,24 @@ from contact_aware_control.node.trajectory_goals import (
 )
 from contact_aware_control.reference import Goal, Guidance
 from contact_aware_control.reference.stream import FOR_EVER, MotionBounds
+from contact_aware_control.skill import Skill
+from contact_aware_control.wipe import Wipe
 from contact_core.base.errors import choices
 from contact_core.robot.robot import Robot
 from contact_ros.geometry import BaseFrames, to_point, to_vector
-from contact_ros.validation import number, vector
+from contact_ros.validation import MessageError, number, vector
 
 GuardedResult = GuardedMoveAction.Result
 CompliantResult = CompliantMoveAction.Result
 GuideResult = HandGuide.Result
+InsertResult = InsertAction.Result
+WipeResult = WipeAction.Result
 
 MAX_SPEED, MAX_DISTANCE, MAX_FORCE, MAX_DURATION = 1.0, 3.0, 500.0, 3600.0
 """Largest speed [m/s], distance [m], force [N] and duration [s]."""
+
+MAX_CORNERS = 500
+"""Most corners of a path that is wiped."""
 
 SOFTEST = 100.0
 """Largest compliance [m/N]."""
@@ -81,6 +92,36 @@ class TouchContext:
             return axes
         fixed: np.ndarray = self.frames.pose(frame, self.robot.tool_link).rotation.T
         return fixed
+
+    def tool(
+        self,
+        request: InsertAction.Goal | WipeAction.Goal,
+        command: np.ndarray,
+        tip: np.ndarray | None = None,
+    ) -> LedTool:
+        """Return a tool that a skill leads along a direction.
+
+        Args:
+            request: The goal, with direction and frame.
+            command: (n) commanded joint positions now [rad].
+            tip: (3) what it turns about, tool frame [m]; None: its origin.
+
+        Raises:
+            TrajectoryError: If the direction is zero, or the frame unknown.
+        """
+        direction = vector(request.direction, "direction", 1e6)
+        ahead = axes_towards(direction @ self.axes(request.frame, command))
+        return LedTool(self.robot, command, ahead, self.bounds, self.period, tip)
+
+    def touching(self, request: InsertAction.Goal | WipeAction.Goal) -> tuple[float, ...]:
+        """Return the numbers that all skills take, in their order; see :class:`Skill`."""
+        return (
+            number(request.force, "force", 0.0, MAX_FORCE),
+            number(request.speed, "speed", 0.0, MAX_SPEED),
+            number(request.distance, "distance", 0.0, MAX_DISTANCE),
+            self.period,
+            number(request.force_limit, "force_limit", 0.0, MAX_FORCE),
+        )
 
 
 def _codes(result: type[Any]) -> Mapping[str, int]:
@@ -267,6 +308,143 @@ class CompliantGoal(TouchGoal):
             **_ending(violation, note),
             force=to_vector(self._move.force),
             offset=to_vector(self._move.offset),
+        )
+
+
+class SkillGoal(TouchGoal):
+    """A task; it ends by what is felt, and takes its time.
+
+    Attributes:
+        skill: The task.
+        answer: Its action's result.
+    """
+
+    skill: Skill
+    answer: ClassVar[type[Any]]
+
+    def _begin(self, skill: Skill, context: TouchContext) -> None:
+        """Take what is to be done."""
+        self.skill = skill
+        self.goal = Goal(skill.ahead, skill.force_limits)
+        self.patience = context.defaults.patience
+
+    def path_violation(self, progress: GoalProgress) -> Violation | None:
+        """Lead the reference on; nothing violates a path, see :class:`TrajectoryGoal`."""
+        if progress.command is not None:
+            report = progress.report
+            reference = self.skill.step(
+                progress.reference_time,
+                progress.position,
+                progress.command,
+                None if report is None else report.free_torque,
+                () if report is None else report.contacts,
+            )
+            self.goal = Goal(reference, self.skill.force_limits, refreshed=progress.stamp)
+        return None
+
+    def reached(self, progress: GoalProgress) -> bool:
+        """Tell whether it is over."""
+        return self.skill.ended
+
+    def pressing(self) -> Vector3:
+        """Return what the tool presses with, frame of the base [N]."""
+        tool = self.skill.tool
+        return to_vector(tool.axes.T @ tool.pressing)
+
+    def shortfall(self) -> Violation | None:
+        """Say which part of it has failed, see :class:`TrajectoryGoal`."""
+        skill = self.skill
+        return Violation(getattr(self.answer, skill.failure), skill.text) if skill.failure else None
+
+
+class InsertGoal(SkillGoal):
+    """A peg that is put into a hole."""
+
+    codes = _codes(InsertResult)
+    answer = InsertResult
+
+    def __init__(
+        self, request: InsertAction.Goal, context: TouchContext, command: np.ndarray
+    ) -> None:
+        """Translate a goal.
+
+        Args:
+            request: The goal.
+            context: What it is made with.
+            command: (n) commanded joint positions now [rad].
+
+        Raises:
+            TrajectoryError: If the frame is unknown or a number is none.
+        """
+        tip = vector(request.tip, "tip", MAX_DISTANCE)
+        self._skill = Insert(
+            context.tool(request, command, tip),
+            number(request.diameter, "diameter", 0.0, MAX_DISTANCE),
+            number(request.radius, "radius", 0.0, MAX_DISTANCE),
+            number(request.depth, "depth", 0.0, MAX_DISTANCE),
+            *context.touching(request),
+        )
+        self._begin(self._skill, context)
+
+    def feedback(self, progress: GoalProgress) -> Any:
+        """Return the feedback message; see :class:`TrajectoryGoal`."""
+        return InsertAction.Feedback(
+            phase=self.skill.phase, force=self.pressing(), depth=self._skill.depth
+        )
+
+    def result(self, progress: GoalProgress, violation: Violation | None, note: str) -> Any:
+        """Return the result message; see :class:`TrajectoryGoal`."""
+        return InsertResult(
+            **_ending(violation, note),
+            depth=self._skill.depth,
+            tip=to_point(self.skill.tool.tip),
+        )
+
+
+class WipeGoal(SkillGoal):
+    """A surface that is wiped."""
+
+    codes = _codes(WipeResult)
+    answer = WipeResult
+
+    def __init__(
+        self, request: WipeAction.Goal, context: TouchContext, command: np.ndarray
+    ) -> None:
+        """Translate a goal.
+
+        Args:
+            request: The goal.
+            context: What it is made with.
+            command: (n) commanded joint positions now [rad].
+
+        Raises:
+            TrajectoryError: If the frame is unknown or a number is none.
+        """
+        if not 0 < len(request.path) <= MAX_CORNERS:
+            raise MessageError(
+                f"the path has {len(request.path)} corners (valid: 1 to {MAX_CORNERS})"
+            )
+        path = np.array([vector(corner, "path", MAX_DISTANCE) for corner in request.path])
+        self._skill = Wipe(
+            context.tool(request, command),
+            path @ context.axes(request.frame, command),
+            number(request.lift, "lift", 0.0, MAX_DISTANCE),
+            *context.touching(request),
+        )
+        self._begin(self._skill, context)
+
+    def feedback(self, progress: GoalProgress) -> Any:
+        """Return the feedback message; see :class:`TrajectoryGoal`."""
+        return WipeAction.Feedback(
+            phase=self.skill.phase, force=self.pressing(), wiped=self._skill.wiped
+        )
+
+    def result(self, progress: GoalProgress, violation: Violation | None, note: str) -> Any:
+        """Return the result message; see :class:`TrajectoryGoal`."""
+        return WipeResult(
+            **_ending(violation, note),
+            wiped=self._skill.wiped,
+            lost=to_point(self._skill.lost),
         )
 
 

@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 from touch_bench import ASKED, Moved, TouchBench, check_force
 
-from contact_aware_control.compliant_move import (
-    DAMPING,
-    HEADROOM,
-    PRESSING_SPEED,
-    CompliantMove,
-)
+from contact_aware_control.compliant_move import HEADROOM, CompliantMove
 from contact_aware_control.config import ControllerConfig
+from contact_aware_control.led_tool import DAMPING, PRESSING_SPEED
 from contact_aware_control.targets import StreamConfig, StreamedTargets
 from contact_core.base.errors import TrajectoryError
 

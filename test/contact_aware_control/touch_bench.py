@@ -8,36 +8,22 @@ import numpy as np
 import pytest
 
 from contact_aware_control.compliant_move import HEADROOM, CompliantMove
-from contact_aware_control.config import ControllerConfig
-from contact_aware_control.contact import ContactReport
-from contact_aware_control.control_loop import ControlLoop
-from contact_aware_control.estimation import EstimatorConfig, make_estimator
 from contact_aware_control.guarded_move import GuardedMove
-from contact_aware_control.loop_state import LoopInputs
 from contact_aware_control.reference import Goal, Guidance
 from contact_aware_control.safety.status import FOLLOWING, Mode
-from contact_aware_control.targets import StreamConfig, StreamedTargets
-from contact_core.base.config import from_mapping
-from contact_core.robot.arm_state import ArmState
-from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
 from contact_core.robot.scene_config import ObjectConfig
-from tamsi_sim.robot.plant import Plant
+from contact_experiments.control.touch_rig import TouchRig
 
 
-class TouchBench:
-    """Ticks simulator, estimator and control loop.
+class TouchBench(TouchRig):
+    """A rig over a table, that a hand may push.
 
-    Attributes:
-        commands: Of every tick so far.
+    With a phantom the arm is not calibrated, and that contact is reported too. A post stands where
+    it is said (3) [m]: the middle of a beam of 0.04 x 0.04 x 0.4 m.
     """
 
     def __init__(self, height=0.2, seed=0, phantom=None, robot="", home=None, edge=1.0, post=None):
-        """Begin; with a phantom the arm is not calibrated, and that contact is reported too.
-
-        A post stands where it is said (3) [m]: the middle of a beam of 0.04 x 0.04 x 0.4 m.
-        """
-        self.phantom = phantom
         scene = Scene.load("mug_placement", robot)
         table = ObjectConfig(urdf="urdf/table.urdf", xyz=(edge, 0.0, height))
         objects = {"table": table}
@@ -49,48 +35,12 @@ class TouchBench:
             arm = dataclasses.replace(scene.config.robot, initial_positions=home)
             config = dataclasses.replace(scene.config, robot=arm)
             scene = dataclasses.replace(scene, config=config)
-        self.plant = Plant(scene, seed)
-        self.arm = Robot.from_description(scene.robot)
-        self._hand = Robot.from_description(scene.robot)
-        self.config = ControllerConfig()
-        self.loop = ControlLoop(Robot.from_description(scene.robot), self.config)
-        known = from_mapping(EstimatorConfig, {"errors": {"calibration": "exact"}})
-        self.estimator = make_estimator(Robot.from_description(scene.robot), known)
-        self.estimator.reset(seed)
-        self.loop_state = self.loop.start()
-        self.bounds = StreamedTargets(self.arm, self.config, StreamConfig()).tool_bounds
-        self.commands = []
-        self.report = self.plant.reset(seed)
-        for _ in range(200):
-            self.tick(None)
-
-    def tick(self, goal):
-        sensed = self.report
-        state = ArmState(
-            sensed.time_ns, sensed.position, sensed.velocity, sensed.commanded_position,
-            sensed.external_torque,
-        )  # fmt: skip
-        found = self.estimator.update(state)
-        phantoms = () if self.phantom is None else (self.phantom,)
-        report = ContactReport(
-            state.stamp, (*found.contacts, *phantoms), found.torque, calibrated=not phantoms
-        )
-        inputs = LoopInputs(state.stamp, state, report, goal)
-        self.loop_state, passed, status = self.loop.tick(self.loop_state, inputs)
-        self.commands.append(self.loop_state.command)
-        command = sensed.commanded_position if passed is None else passed.position
-        self.report = dataclasses.replace(self.plant.tick(command), commanded_position=command)
-        return state.position, found, status
+        super().__init__(scene, seed, phantom)
 
     def pressing(self, body=""):
         """Return what the arm presses with [N], on all that it touches or on one body."""
         touched = [c for c in self.plant.truth().contacts if body in ("", c.body)]
         return sum(float(np.linalg.norm(c.force)) for c in touched)
-
-    def truly_pressing(self):
-        """Return what the arm presses with (3) [N]."""
-        forces = [-c.force for c in self.plant.truth().contacts]
-        return np.sum(forces, axis=0) if forces else np.zeros(3)
 
     def push(self, link, force):
         """Push on the origin of a link with a force (3) [N], world frame, from now on."""
@@ -103,11 +53,6 @@ class TouchBench:
         self._hand.update(self.report.position)
         point = self._hand.link_pose(link).translation
         return self._hand.point_jacobian(link, point) @ self.report.velocity
-
-    def tool(self):
-        """Return where the tool is (3) [m]."""
-        self._hand.update(self.report.position)
-        return self._hand.tool_pose().translation.copy()
 
     def acceleration(self):
         """Return how fast the speed of a joint's command has grown at most [rad/s^2]."""

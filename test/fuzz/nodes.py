@@ -19,14 +19,16 @@ from contact_stack_msgs.action import (
     FollowPoseTrajectory,
     GuardedMove,
     HandGuide,
+    Insert,
     MoveObjects,
     PlanRobustContact,
     PlanThroughContact,
+    Wipe,
 )
 from contact_stack_msgs.msg import Contact, ContactArray, ControllerStatus, PoseTrajectoryPoint
 from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
 from control_msgs.action import GripperCommand as OlderGripperCommand
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, Vector3
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from lifecycle_msgs.srv import ChangeState
@@ -311,11 +313,13 @@ ACTIONS = {
     CompliantMove: "compliant_move",
     GuardedMove: "guarded_move",
     HandGuide: "hand_guide",
+    Insert: "insert",
     MoveObjects: "move_objects",
     ParallelGripperCommand: "gripper",
     OlderGripperCommand: "gripper_cmd",
     PlanThroughContact: "plan_through_contact",
     PlanRobustContact: "plan_robust_contact",
+    Wipe: "wipe",
 }
 
 
@@ -367,6 +371,20 @@ def _guarded_goal() -> GuardedMove.Goal:
     return goal
 
 
+def _insert_goal() -> Insert.Goal:
+    goal = Insert.Goal(
+        diameter=0.02, radius=0.01, depth=0.02, speed=0.05, distance=0.001, force=15.0
+    )
+    goal.direction.z = -1.0
+    return goal
+
+
+def _wipe_goal() -> Wipe.Goal:
+    goal = Wipe.Goal(path=[Vector3(x=0.01)], speed=0.05, distance=0.001, force=10.0)
+    goal.direction.z = -1.0
+    return goal
+
+
 def _compliant_goal() -> CompliantMove.Goal:
     goal = CompliantMove.Goal(speed=0.02, duration=0.1)
     goal.compliance.z = goal.travel.x = 0.01
@@ -400,6 +418,8 @@ SOUND: dict[type, Callable[[], Any]] = {
     CompliantMove.Goal: _compliant_goal,
     GuardedMove.Goal: _guarded_goal,
     HandGuide.Goal: lambda: HandGuide.Goal(force=8.0, duration=0.1),
+    Insert.Goal: _insert_goal,
+    Wipe.Goal: _wipe_goal,
     MoveObjects.Goal: lambda: MoveObjects.Goal(
         scene="push_box", names=["box/x"], goal=[0.6], time_budget=to_duration(10**8)
     ),

@@ -99,11 +99,12 @@ class GraphClient:
         """Return the time of the latest state of the simulation [ns]."""
         return to_nanoseconds(self.latest("truth/joint_states").header.stamp)
 
-    def wait_until_ready(self) -> None:
+    def wait_until_ready(self, gripper: bool = True) -> None:
         """Wait until all servers are found, the arm is held and the estimator has tared."""
         self.spin_until(self.pose.server_is_ready, 60.0)
         self.spin_until(self.joints.server_is_ready)
-        self.spin_until(self.gripper.server_is_ready)
+        if gripper:
+            self.spin_until(self.gripper.server_is_ready)
         self.spin_until(
             lambda: (
                 self.latest("controller_status")

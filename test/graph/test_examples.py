@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from action_msgs.msg import GoalStatus
-from contact_stack_msgs.msg import ContactArray, ControllerStatus
 
 from contact_stack.launch import NodeGraph, find_launch_file, parse
 
@@ -58,20 +57,20 @@ def test_examples_on_the_simulator(launch: Callable[..., NodeGraph], driver: str
 @pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
 def test_examples_that_touch(launch: Callable[..., NodeGraph], client: Any, driver: str) -> None:
     launch(scene="push_box")
-    # This robot has no gripper to wait for.
-    client.spin_until(client.pose.server_is_ready, 60.0)
-    client.spin_until(
-        lambda: (
-            (status := client.latest("controller_status"))
-            and status.mode == ControllerStatus.HOLD
-            and (contacts := client.latest("contacts"))
-            and contacts.state != ContactArray.UNTARED
-        )
-    )
+    client.wait_until_ready(gripper=False)
     touched = example("09")
     assert touched.startswith("touched ")
-    pressed = example("10")
-    assert float(pressed.split("[")[1].split("]")[0].split()[2]) == pytest.approx(-10.0, abs=2.0)
+    assert example("10").startswith("wiped 120 mm")
+
+
+@on_the_graph
+@pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
+def test_the_example_that_inserts(
+    launch: Callable[..., NodeGraph], client: Any, driver: str
+) -> None:
+    launch(scene="insert_dowel")
+    client.wait_until_ready(gripper=False)
+    assert example("13").startswith("20 mm deep")
 
 
 @on_the_graph

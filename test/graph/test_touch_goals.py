@@ -1,4 +1,4 @@
-"""Guarded and compliant moves, and hand guiding: a hand pushes the simulated arm meanwhile."""
+"""Moves by touch, skills, and hand guiding: a hand pushes the simulated arm meanwhile."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contact_stack_msgs.action import CompliantMove, GuardedMove, HandGuide
+from contact_stack_msgs.action import CompliantMove, GuardedMove, HandGuide, Insert, Wipe
 from geometry_msgs.msg import Vector3
 from rclpy.action import ActionClient
 from std_srvs.srv import Trigger
@@ -78,7 +78,7 @@ class Hand:
         self._push = client.node.create_publisher(Vector3, "tamsi_sim/push", 1)
 
     def leads(self, action: Any, name: str, goal: Any, push: Vector3 | None) -> tuple[Any, Any]:
-        """Return the last feedback while the hand pushes, and the result."""
+        """Return the last feedback, of while the hand pushes if it does, and the result."""
         feedback: list[Any] = []
         server = ActionClient(self._client.node, action, name)
         assert server.wait_for_server(10.0)
@@ -89,9 +89,11 @@ class Hand:
             self._push.publish(push)
             self._client.spin_for(1.2)
             self._push.publish(Vector3())
-        led = feedback[-1] if feedback else None
-        self._client.spin_until(ended.done)
-        return led, ended.result().result
+            led = feedback[-1] if feedback else None
+            self._client.spin_until(ended.done)
+            return led, ended.result().result
+        self._client.spin_until(ended.done, 60.0)
+        return feedback[-1] if feedback else None, ended.result().result
 
 
 @pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
@@ -130,3 +132,41 @@ def test_a_hand_bends_a_spring_and_leads_the_arm(
     wrong = HandGuide.Goal(joints=["elbow"])
     _, refused = hand.leads(HandGuide, "hand_guide", wrong, None)
     assert refused.error_code == HandGuide.Result.INVALID_JOINTS
+
+
+@pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
+def test_a_dowel_is_inserted_and_a_surface_is_wiped(
+    launch: Callable[..., NodeGraph], client: Any, driver: str
+) -> None:
+    launch(scene="insert_dowel")
+    client.wait_until_ready(gripper=False)
+    hand = Hand(client)
+
+    asked: dict[str, Any] = {"speed": 0.05, "distance": 0.06, "force": 15.0}
+    down = Vector3(z=-1.0)
+    wipe = Wipe.Goal(**asked, direction=down, lift=0.03)
+    # Away from the hole and back.
+    wipe.path = [Vector3(y=-0.02), Vector3()]
+    feedback, wiped = hand.leads(Wipe, "wipe", wipe, None)
+    assert (wiped.error_code, wiped.error_string) == (Wipe.Result.SUCCESSFUL, "")
+    assert wiped.wiped == pytest.approx(0.04)
+    assert feedback.phase in ("approach", "wipe", "lift")
+
+    wipe.distance, wipe.direction = 0.01, Vector3(z=1.0)
+    _, missed = hand.leads(Wipe, "wipe", wipe, None)
+    assert missed.error_code == Wipe.Result.NOT_TOUCHED
+    wipe.path = []
+    _, refused = hand.leads(Wipe, "wipe", wipe, None)
+    assert refused.error_code == Wipe.Result.INVALID_GOAL
+    assert "corners" in refused.error_string
+
+    insert = Insert.Goal(**asked, direction=down, diameter=0.019, radius=0.012, depth=0.015)
+    _, inserted = hand.leads(Insert, "insert", insert, None)
+    assert (inserted.error_code, inserted.error_string) == (Insert.Result.SUCCESSFUL, "")
+    assert inserted.depth == pytest.approx(0.015, abs=3e-3)
+    assert np.hypot(inserted.tip.x - 0.622, inserted.tip.y - 0.003) < 3e-3
+
+    insert.diameter = 0.0
+    _, refused = hand.leads(Insert, "insert", insert, None)
+    assert refused.error_code == Insert.Result.INVALID_GOAL
+    assert "diameter" in refused.error_string

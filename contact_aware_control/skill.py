@@ -1,0 +1,167 @@
+"""Skills: tasks made of motions, each of which ends by what the tool feels.
+
+A task is a generator that says in every tick where the tool would be without forces; what leads it
+off that way is a :class:`LedTool`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Iterator, Sequence
+
+import numpy as np
+import pinocchio as pin
+
+from contact_aware_control.contact import ContactEstimate
+from contact_aware_control.led_tool import FREE, LedTool
+from contact_aware_control.reference import PoseStream
+from contact_core.base.errors import TrajectoryError
+
+Ways = Iterator[pin.SE3]
+"""Where the tool would be without forces, tick by tick, world frame."""
+
+TOUCH = 5.0
+"""At this force something is touched, if no less is to be pressed with [N]."""
+
+APPROACH_SPEED = 0.02
+"""What is stiff is met no faster [m/s]: an impact grows with the speed."""
+
+TURN_SPEED = 0.2
+"""How fast the tool is turned [rad/s]."""
+
+HEADROOM = 1.5
+"""Share of the force that the hand may be pressed with, if no limit is said."""
+
+
+class Skill(ABC):
+    """A task.
+
+    Attributes:
+        tool: What is led; its third axis is where it presses to.
+        ahead: What is followed first, straight to where something has to be touched by.
+        force_limits: Of the links beyond the last joint, so that they may press so hard [N].
+        phase: What it does.
+        failure: What went wrong, a name of the action's error codes; empty if nothing.
+        text: The same in words, with the numbers.
+        ended: Whether it is over.
+    """
+
+    def __init__(
+        self,
+        tool: LedTool,
+        force: float,
+        speed: float,
+        distance: float,
+        period: float,
+        force_limit: float,
+    ) -> None:
+        """Begin.
+
+        Args:
+            tool: See the attributes.
+            force: To press with [N].
+            speed: Of the tool [m/s].
+            distance: How far at most it goes before it touches something [m].
+            period: Time between ticks [s].
+            force_limit: What the hand may be pressed with [N]; 0: HEADROOM times the force.
+
+        Raises:
+            TrajectoryError: If a number is none.
+        """
+        what = type(self).__name__.lower()
+        for name, value in (("force", force), ("speed", speed), ("distance", distance)):
+            if not (np.isfinite(value) and value > 0.0):
+                raise TrajectoryError(f"the {name} of '{what}' is {value:g} (valid: > 0)")
+        self.tool = tool
+        self.force_limits = dict.fromkeys(tool.hand, max(force_limit, HEADROOM * force))
+        self.ahead = tool.straight(distance, min(speed, APPROACH_SPEED))
+        self.phase, self.failure, self.text, self.ended = "", "", "", False
+        self._force, self._speed, self._distance = force, speed, distance
+        self._period = period
+        self._way = tool.start.copy()
+        self._motion = self._perform()
+
+    @abstractmethod
+    def _perform(self) -> Ways:
+        """Do it, tick by tick; what is felt meanwhile is in the tool."""
+
+    def step(
+        self,
+        passed: float,
+        position: np.ndarray,
+        command: np.ndarray,
+        torque: np.ndarray | None,
+        contacts: Sequence[ContactEstimate] = (),
+    ) -> PoseStream:
+        """Return what is followed next.
+
+        Args:
+            passed: What has passed of the reference that was returned last [s]; 0 if it was
+                not followed.
+            position: (n) measured q [rad].
+            command: (n) present command q_cmd [rad].
+            torque: (n) external torque without bias and payload [Nm]; None: it is not known.
+            contacts: Those that are estimated.
+        """
+        self.tool.feel(position, torque, contacts)
+        if passed > 0.0 and torque is not None and not self.ended:
+            try:
+                self._way = next(self._motion)
+            except StopIteration:
+                self.ended = True
+        return self.tool.lead(self._way, passed, command)
+
+    def _fail(self, failure: str, text: str) -> None:
+        """Remember what went wrong."""
+        self.failure, self.text = failure, text
+
+    def _approach(self) -> Generator[pin.SE3, None, bool]:
+        """Go ahead until something is touched; return whether it was."""
+        self.phase = "approach"
+        tool, ahead = self.tool, self.tool.axes[2]
+        begin = ahead @ self._tip
+        step = min(self._speed, APPROACH_SPEED) * self._period
+        while tool.pressing[2] < min(TOUCH, self._force):
+            # Where something else holds the arm back it does not come so far.
+            if ahead @ self._tip - begin > self._distance:
+                self._fail("NOT_TOUCHED", f"nothing was touched within {self._distance:g} m")
+                return False
+            yield self._at(self._tip + step * ahead)
+        return True
+
+    def _press(self, force: float) -> None:
+        """Press from now on; with 0 the tool stays where it is led to."""
+        self.tool.compliance[2], self.tool.wanted[2] = FREE if force > 0.0 else 0.0, force
+
+    @property
+    def _led(self) -> np.ndarray:
+        """Where the tip is led to (3) [m]."""
+        led: np.ndarray = self._tip + self.tool.axes.T @ self.tool.offset
+        return led
+
+    @property
+    def _tip(self) -> np.ndarray:
+        """Where the tip would be without forces (3) [m]."""
+        tip: np.ndarray = self._way.act(self.tool.lever)
+        return tip
+
+    def _at(self, tip: np.ndarray, rotation: np.ndarray | None = None) -> pin.SE3:
+        """Return where the tool is if its tip (3) is there; its rotation stays unless given."""
+        rotation = self._way.rotation if rotation is None else rotation
+        self._way = pin.SE3(rotation, tip - rotation @ self.tool.lever)
+        return self._way
+
+    def _go(self, tip: np.ndarray) -> Ways:
+        """Go straight to where the led tip is there (3) [m]."""
+        begin, way = self._tip, tip - self._led
+        ticks = int(np.ceil(np.linalg.norm(way) / (self._speed * self._period)))
+        for k in range(1, ticks + 1):
+            yield self._at(begin + k / ticks * way)
+
+    def _turn(self, rotation: np.ndarray) -> Ways:
+        """Turn the tool about its tip."""
+        begin, tip = self._way.rotation, self._tip
+        way = pin.log3(begin.T @ rotation)
+        ticks = int(np.ceil(np.linalg.norm(way) / (TURN_SPEED * self._period)))
+        for k in range(1, ticks + 1):
+            yield self._at(tip, begin @ pin.exp3(k / ticks * way))

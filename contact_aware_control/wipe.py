@@ -1,0 +1,112 @@
+"""Wipe a surface of unknown height and slope along a path, with a force."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from contact_aware_control.led_tool import LedTool
+from contact_aware_control.skill import Skill, Ways
+from contact_core.base.errors import TrajectoryError
+from contact_core.base.low_pass import followed_share
+
+HELD, HELD_TIME = 0.5, 0.05
+"""Share of the force from which on it is held, in the mean over about this time [s]."""
+
+BEHIND = 0.03
+"""The path waits for a tool that is so far from it [m]."""
+
+PATIENCE = 1.0
+"""How long it waits before the force counts as lost [s]."""
+
+
+class Wipe(Skill):
+    """Touch, follow a path with a force along the third axis of the tool's, and lift.
+
+    While the force is not held, or something holds the tool back, the path waits: what is wiped is
+    wiped with the force.
+
+    Attributes:
+        wiped: How far along the path it has come [m].
+        lost: Where the tool was when the force was lost (3), world frame [m]; NaN if it was not.
+    """
+
+    def __init__(
+        self,
+        tool: LedTool,
+        path: np.ndarray,
+        lift: float,
+        force: float,
+        speed: float,
+        distance: float,
+        period: float,
+        force_limit: float,
+    ) -> None:
+        """Plan the path.
+
+        Args:
+            tool: What is led; its third axis points to the surface.
+            path: (k, 3) corners, from where the tool is, world frame [m]; what they have along the
+                third axis makes no difference.
+            lift: How far it lifts in the end [m].
+            force: To press with [N].
+            speed: Along the path [m/s].
+            distance: How far away the surface may be [m].
+            period: Time between ticks [s].
+            force_limit: What the hand may be pressed with [N]; 0: its share of the force.
+
+        Raises:
+            TrajectoryError: If a number is none, or there is no path.
+        """
+        super().__init__(tool, force, speed, distance, period, force_limit)
+        self._corners = np.vstack((np.zeros(3), tool.across(path)))
+        self._marks = np.concatenate(
+            ((0.0,), np.cumsum(np.linalg.norm(np.diff(self._corners, axis=0), axis=1)))
+        )
+        if not (np.isfinite(self._marks[-1]) and self._marks[-1] > 0.0):
+            raise TrajectoryError(f"the path of a wipe is {self._marks[-1]:g} m long (valid: > 0)")
+        if not (np.isfinite(lift) and lift >= 0.0):
+            raise TrajectoryError(f"the lift of a wipe is {lift:g} m (valid: >= 0)")
+        self._lift = lift
+        self._held = 0.0
+        self._held_share = followed_share(period, HELD_TIME)
+        self.wiped, self.lost = 0.0, np.full(3, np.nan)
+
+    def _perform(self) -> Ways:
+        """Touch, press, follow the path, lift."""
+        if not (yield from self._approach()):
+            return
+        self._press(self._force)
+        yield from self._follow_path()
+        self.phase = "lift"
+        self._press(0.0)
+        tip, away = self.tool.tip, -self.tool.axes[2]
+        yield from self._go(tip + self._lift * away)
+
+    def _follow_path(self) -> Ways:
+        """Go on along the path while the force is held."""
+        self.phase = "wipe"
+        begin, waited = self._tip, 0.0
+        while self.wiped < self._marks[-1]:
+            pressing = self.tool.pressing[2]
+            self._held += self._held_share * (pressing - self._held)
+            behind = float(np.linalg.norm(self.tool.across(self._led - self.tool.tip)))
+            presses = self._held >= HELD * self._force
+            if presses and behind < BEHIND:
+                waited = 0.0
+                self.wiped = min(self.wiped + self._period * self._speed, self._marks[-1])
+            elif (waited := waited + self._period) > PATIENCE:
+                if presses:
+                    text = f"something holds it back: it is {1e3 * behind:.0f} mm behind its path"
+                    self._fail("GOAL_TOLERANCE_VIOLATED", text)
+                    return
+                self.lost = self.tool.tip.copy()
+                share = self.wiped / self._marks[-1]
+                how = "was lost" if self.wiped > 0.0 else "was never reached"
+                self._fail(
+                    "FORCE_NOT_HELD",
+                    f"{self._force:g} N {how} after {share:.0%} of the path: it presses with "
+                    f"{self._held:.1f} N",
+                )
+                return
+            place = [np.interp(self.wiped, self._marks, c) for c in self._corners.T]
+            yield self._at(begin + place)
