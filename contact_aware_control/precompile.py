@@ -9,6 +9,7 @@ from contact_aware_control.contact import ContactEstimate, ContactReport
 from contact_aware_control.control_loop import ControlLoop
 from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.estimator import ContactEstimator
+from contact_aware_control.estimation.identifiability import ContactProspect
 from contact_aware_control.loop_state import LoopInputs
 from contact_aware_control.reference import Goal, JointTrajectory, PoseTrajectory
 from contact_aware_control.safety.goal_checker import GoalChecker
@@ -63,3 +64,4 @@ def precompile_estimator() -> None:
     for tick in range(180):
         torque = torques[tick // 60]
         estimator.update(ArmState.recorded(tick * PERIOD_NS, q, external_torque=torque))
+    ContactProspect(robot, config, places=1).at(q)

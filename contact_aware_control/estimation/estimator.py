@@ -89,6 +89,12 @@ class ContactEstimator(Estimator):
         followed = [track.filter.points for track in self._tracker.tracks]
         return np.concatenate(followed) if followed else np.zeros((0, 3))
 
+    @property
+    def torque_errors(self) -> np.ndarray:
+        """(n, n) covariance of what may be wrong in the last torque beside noise [Nm^2]."""
+        free = self._balance.now
+        return free.covariance - np.diag(free.noise**2)
+
     def tare(self) -> None:
         """Measure the bias anew, see :meth:`Estimator.tare`."""
         self._balance.tare()

@@ -237,3 +237,10 @@ def test_shapes_that_cannot_be_held_are_refused(
     answer = arm.call("set_payload", request_)
     assert not answer.success
     assert reason in answer.message
+
+
+def test_diagnostics_say_beforehand_what_the_torques_can_tell(arm: Arm) -> None:
+    arm.feel(None)
+    values = arm.node._health().values
+    assert values["identifiable_lbr_link_7"].startswith("felt from 3 N, worst 3 N")
+    assert "worst inf N; place told of 0%" in values["identifiable_lbr_link_1"]
