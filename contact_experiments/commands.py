@@ -38,6 +38,10 @@ BENCHMARKS = Group(
             "how fast what is held moves under a constant load, beside Drake and MuJoCo",
             EXPERIMENTS,
         ),
+        "encounters": Command(
+            "contact_experiments.bench.encounters",
+            "hands and edges meet an arm that is not as described: felt, told, pressed",
+        ),
         "faults": Command(
             "contact_experiments.bench.faults",
             "every fault of a robot and its driver, and what it does to the arm",

@@ -346,8 +346,8 @@ class EstimatorNode(GuardedNode):
             errors = estimator.torque_errors if isinstance(estimator, ContactEstimator) else None
         links = self._prospect.at(q, errors=errors).by_link()
         return {
-            f"identifiable_{link}": f"felt from {can.felt:.0f} N, worst {can.felt_everywhere:.0f} N; "
-            f"place told of {can.located:.0%}, line of force of {can.wrench_known:.0%}"
+            f"identifiable_{link}": f"felt from {can.felt:.0f} N, worst {can.felt_everywhere:.0f} "
+            f"N; place told of {can.located:.0%}, line of force of {can.wrench_known:.0%}"
             for link, can in links.items()
         }
 

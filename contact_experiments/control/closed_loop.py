@@ -19,6 +19,7 @@ from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.control_loop import ControlLoop
 from contact_aware_control.estimation import (
     ESTIMATORS,
+    ContactEstimator,
     Estimator,
     EstimatorConfig,
     EstimatorOutput,
@@ -27,7 +28,7 @@ from contact_aware_control.estimation import (
     ObserverConfig,
     make_estimator,
 )
-from contact_aware_control.estimation.calibration import EXACT
+from contact_aware_control.estimation.calibration import EXACT, Calibration
 from contact_aware_control.loop_state import LoopInputs
 from contact_aware_control.reference import Goal
 from contact_aware_control.reference.motion import tool_at
@@ -115,6 +116,7 @@ class ClosedLoopRun:
         loop: The control loop.
         estimator: The contact estimator.
         status: LoopStatus of every tick of the motion.
+        found: What the estimator found in every tick of it.
         commands: (n) command that the arm has after every tick of it [rad].
         nominal: (n) command that there would be without contacts then [rad].
     """
@@ -133,6 +135,7 @@ class ClosedLoopRun:
         load: Callable[[np.ndarray], np.ndarray] | None = None,
         signal: Callable[[float], np.ndarray] | None = None,
         calibrated: bool = True,
+        calibration: Calibration | None = None,
         clock_waits: bool = False,
         before_tick: Callable[[Plant, float], None] | None = None,
     ) -> None:
@@ -154,6 +157,7 @@ class ClosedLoopRun:
                 external torque alone [Nm].
             calibrated: Whether the estimator is told that the arm is as described, unless its
                 parameters name a calibration.
+            calibration: What the contact particle filter knows of the arm instead.
             clock_waits: Whether the reference waits for the arm. As in the paper, and in the
                 demo, it does not: programmed times, whatever holds the arm.
             before_tick: Called before every tick of the motion with the simulator and the time
@@ -177,7 +181,11 @@ class ClosedLoopRun:
         if calibrated and not known.errors.calibration:
             exact = dataclasses.replace(known.errors, calibration=EXACT)
             known = dataclasses.replace(known, errors=exact)
-        self.estimator = make_estimator(arm(), known)
+        self.estimator = (
+            make_estimator(arm(), known)
+            if calibration is None
+            else ContactEstimator(arm(), known, calibration)
+        )
         self.estimator.reset(seed)
         if self.experiment.held is not None:
             self.estimator.set_payload(self.experiment.held.mass, MUG_CENTER, 0)
@@ -186,6 +194,7 @@ class ClosedLoopRun:
         self._force_limits = force_limits or {}
         self._before_tick = before_tick
         self.status: list[Any] = []
+        self.found: list[EstimatorOutput] = []
         self.commands: list[np.ndarray] = []
         self.nominal: list[np.ndarray] = []
 
@@ -293,6 +302,7 @@ class ClosedLoopRun:
         if goal is not None:
             nominal = self._loop_state.nominal
             self.status.append(status)
+            self.found.append(found)
             self.commands.append(wanted)
             self.nominal.append(wanted if nominal is None else nominal)
         estimates = tuple(

@@ -232,10 +232,7 @@ class BallRun:
         q = plant.truth().joint_position[: self._robot.n]
         self._robot.update(q)
         self._row = self._robot.torque_of_force(link, point, normal)
-        model = self._robot.model
-        inertia = pin.crba(model, model.createData(), q)
-        inertia = np.triu(inertia) + np.triu(inertia, 1).T + np.diag(self._armature)
-        self._mass = 1.0 / float(self._row @ np.linalg.solve(inertia, self._row))
+        self._mass = effective_mass(self._robot, self._armature, q, self._row)
 
     def _figures(self, data: ExperimentData) -> PushFigures:
         assert self._touched is not None, "the ball has missed the arm"
@@ -288,6 +285,21 @@ def yield_speed(robot: Robot, config: ControllerConfig, row: np.ndarray) -> floa
         row: (n) u^T J_C of the contact [m/rad].
     """
     return float(config.limits.yielding_fraction * np.abs(row) @ robot.velocity_limits)
+
+
+def effective_mass(robot: Robot, armature: np.ndarray, q: np.ndarray, row: np.ndarray) -> float:
+    """Return the mass that an impact along a normal meets [kg].
+
+    Args:
+        robot: The arm.
+        armature: (n) of its rotors, as contacts feel them [kg m^2].
+        q: (n) [rad].
+        row: (n) u^T J_C of the contact [m/rad], not zero.
+    """
+    model = robot.model
+    inertia = pin.crba(model, model.createData(), q)
+    inertia = np.triu(inertia) + np.triu(inertia, 1).T + np.diag(armature)
+    return 1.0 / float(row @ np.linalg.solve(inertia, row))
 
 
 def _touches(time: np.ndarray, touching: np.ndarray) -> list[tuple[float, float]]:

@@ -28,7 +28,7 @@ from contact_core.robot.arm_state import ArmState
 from contact_core.robot.description import JointFrictionConfig
 from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
-from contact_core.robot.scene_config import ArmErrorsConfig, TorqueSensorConfig
+from contact_core.robot.scene_config import ArmErrorsConfig
 from contact_stack.calibrate.recording import record_simulated
 from tamsi_sim.robot.plant import Plant
 
@@ -69,15 +69,16 @@ class ArmFaults:
     cutoff: float = 10.0
     gears: float = 20000.0
 
-    def scene(self, name: str, seed: int) -> Scene:
+    def scene(self, name: str, seed: int, robot: str = "") -> Scene:
         """Draw an arm in a scene.
 
         Args:
             name: Of the scene.
             seed: Of the arm.
+            robot: Another robot than the scene's.
         """
         rng = np.random.default_rng([seed, 11])
-        scene = Scene.load(name)
+        scene = Scene.load(name, robot)
         n = len(scene.robot.arm_joints)
         angle = rng.uniform(0.0, 2.0 * np.pi)
         errors = ArmErrorsConfig(
@@ -94,8 +95,11 @@ class ArmFaults:
             viscous=tuple(self.friction * rng.uniform(0.0, 1.0, n)),
             presliding_stiffness=(300.0,),
         )
-        sensor = TorqueSensorConfig(
-            cutoff=self.cutoff, delay=self.delay, bias=tuple(0.5 * rng.uniform(-1.0, 1.0, n))
+        sensor = dataclasses.replace(
+            scene.config.torque_sensor,
+            cutoff=self.cutoff,
+            delay=self.delay,
+            bias=tuple(0.5 * rng.uniform(-1.0, 1.0, n)),
         )
         arm = dataclasses.replace(
             scene.config.robot,
@@ -165,7 +169,7 @@ class WrongArmOutcome:
 
 
 def calibrate(
-    faults: ArmFaults, scene_name: str, seed: int, duration: float = 60.0
+    faults: ArmFaults, scene_name: str, seed: int, duration: float = 60.0, robot_name: str = ""
 ) -> tuple[Calibration, tuple[str, ...]]:
     """Calibrate an arm, as it is on another day than that of its use.
 
@@ -174,11 +178,12 @@ def calibrate(
         scene_name: Where it is.
         seed: Of the arm; noise and drift have another one.
         duration: Of the motion [s].
+        robot_name: Another robot than the scene's.
 
     Returns:
         What is found, and the names of the joints.
     """
-    scene = faults.scene(scene_name, seed)
+    scene = faults.scene(scene_name, seed, robot_name)
     robot = Robot.from_description(scene.robot)
     home = np.array(scene.config.robot.initial_positions)
     motion = excitation(robot, home, 0.4, 0.35, duration, seed)
