@@ -37,6 +37,10 @@ MAX_IDENTIFIABLE_RESIDUAL, MIN_IDENTIFIABLE_WEIGHT = 3.0, 0.6
 """Residual above which a contact is not identifiable, and weight of its main mode below which it
 is not."""
 
+STEADY = 1.25
+"""By how much these, and the spread, are relaxed for a contact whose place has been told: what is
+as it was should not be told and doubted in turn."""
+
 HELD_REACH = 0.1
 """How far a held object reaches from the tool's origin, for that least force [m]."""
 
@@ -215,6 +219,12 @@ class ContactEstimator(Estimator):
         least = self._levers.least_force(q, self._torque_of(estimate), joints)
         ratio = math.hypot(*estimate.force_world) / max(least, 1e-9)
         trusted = ratio <= TRUSTED_OVER_LEAST and not track.guessed
+        period = self._balance.now.period
+        for told, weight in (
+            (track.place_told, located),
+            (track.wrench_told, self._weight_of_wrench(estimate)),
+        ):
+            told.update(self._identifiable(estimate, weight, told.is_told), period)
         return ContactEstimate(
             number=track.number,
             link=link,
@@ -228,24 +238,25 @@ class ContactEstimator(Estimator):
             residual=estimate.residual,
             effective_sample_size=estimate.effective_sample_size,
             spread=estimate.spread,
-            identifiable=trusted and self._identifiable(estimate, located),
+            identifiable=trusted and track.place_told.is_told,
             age=1e-9 * (stamp_ns - track.began_ns),
             modes=tuple(
                 ContactMode(self._links[shape], point, weight)
                 for shape, point, weight in estimate.modes
             ),
             ambiguous=ambiguous,
-            same_wrench=trusted and self._identifiable(estimate, self._weight_of_wrench(estimate)),
+            same_wrench=trusted and track.wrench_told.is_told,
         )
 
-    def _identifiable(self, estimate: FilterEstimate, weight: float) -> bool:
-        limits = self._config.estimate
+    def _identifiable(self, estimate: FilterEstimate, weight: float, told: bool) -> bool:
+        slack = STEADY if told else 1.0
         return bool(
             self._surface.joints[estimate.shape] >= MIN_IDENTIFIABLE_JOINTS
-            and estimate.residual < MAX_IDENTIFIABLE_RESIDUAL
-            and estimate.unexplained_mean < MISSING_RESIDUAL
-            and weight > MIN_IDENTIFIABLE_WEIGHT
-            and _deviation(estimate.point_covariance) < limits.identifiable_spread
+            and estimate.residual < slack * MAX_IDENTIFIABLE_RESIDUAL
+            and estimate.unexplained_mean < slack * MISSING_RESIDUAL
+            and weight * slack > MIN_IDENTIFIABLE_WEIGHT
+            and _deviation(estimate.point_covariance)
+            < slack * self._config.estimate.identifiable_spread
         )
 
     def _weight_of_wrench(self, estimate: FilterEstimate) -> float:

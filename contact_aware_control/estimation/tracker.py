@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -34,8 +34,36 @@ ADD_TIME, REMOVE_TIME = 0.03, 0.05
 """Time of unexplained torque after which a contact is added, and for which the others must do
 without one to remove it [s]."""
 
+DOUBT_TIME = 0.1
+"""How long the place of a contact is doubted before it is not told any more [s]."""
+
 MIN_CHANGE_TIME = 0.2
 """Time between adding or removing contacts [s]."""
+
+
+@dataclass
+class Told:
+    """Whether something is told of a contact: at once when it is known, until it is doubted.
+
+    When the force changes, little is known for a moment; the contact is where it was all the same.
+
+    Attributes:
+        is_told: Whether it is.
+        doubted_for: How long it has been doubted [s].
+    """
+
+    is_told: bool = False
+    doubted_for: float = 0.0
+
+    def update(self, known: bool, period: float) -> None:
+        """Take in whether it is known now.
+
+        Args:
+            known: Whether it is; of what is told already, whether it is not doubted.
+            period: Time since the last update [s].
+        """
+        self.doubted_for = 0.0 if known else self.doubted_for + period
+        self.is_told = known or (self.is_told and self.doubted_for <= DOUBT_TIME)
 
 
 @dataclass
@@ -51,6 +79,8 @@ class Track:
         superfluous_for: How long the others have explained the torque without it [s].
         guessed: True if it, or one that it depends on, was not located before another one came:
             two places and forces are more unknowns than there are torques.
+        place_told: Whether its place is told.
+        wrench_told: Whether its line of force is.
     """
 
     number: int
@@ -60,6 +90,8 @@ class Track:
     reported: bool = False
     superfluous_for: float = 0.0
     guessed: bool = False
+    place_told: Told = field(default_factory=Told)
+    wrench_told: Told = field(default_factory=Told)
 
 
 class ContactTracker:

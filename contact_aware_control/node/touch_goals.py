@@ -200,8 +200,9 @@ class GuardedGoal(TouchGoal):
         if progress.report is not None and progress.report.free_torque is not None:
             contacts = progress.report.contacts
             self._touch = self._move.watch(progress.position, progress.report.free_torque, contacts)
-            touching = [c for c in contacts if c.link in self._move.force_limits]
-            self._contact = touching[0] if touching else None
+            # Where other places explain the torques as well, they may be on another link.
+            told = (c for c in contacts if c.link in self._move.force_limits and c.identifiable)
+            self._contact = next(told, None)
         return None
 
     def reached(self, progress: GoalProgress) -> bool:

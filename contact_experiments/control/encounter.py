@@ -28,6 +28,7 @@ from contact_aware_control.estimation.surface import (
 from contact_aware_control.reference import JointTrajectory
 from contact_aware_control.reference.motion import Motion
 from contact_core.base.seeds import generator
+from contact_core.multibody.collision.signed_distance import signed_distance
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
@@ -61,6 +62,8 @@ RIGID = 1e7
 """Stiffness of the arm's surface: the obstacle's is that of the contact [N/m]."""
 SLOWEST_MEETING = 0.05
 """Speed of a link that may meet an edge which stands [m/s]."""
+TRIES = 8
+"""Draws of what the arm is to meet, before it meets nothing."""
 Vector = tuple[float, float, float]
 
 
@@ -233,7 +236,9 @@ def draw_episode(robot: str, seed: int) -> Episode:
     plan = JointTrajectory(times, np.array(points), *np.zeros((2, len(times), arm.n)))
     obstacles, time = [], 1.0 + rng.uniform(0.2, 1.0)
     for _ in range(rng.choice(HOW_MANY, p=CHANCES)):
-        obstacle = _draw_obstacle(arm, plan, time, moves and bool(rng.random() < 0.5), rng)
+        stands = moves and bool(rng.random() < 0.5)
+        drawn = (_draw_obstacle(arm, plan, time, stands, rng) for _ in range(TRIES))
+        obstacle = next((o for o in drawn if o is not None and _starts_clear(arm, start, o)), None)
         if obstacle is None:
             continue
         obstacles.append(obstacle)
@@ -300,6 +305,26 @@ def _draw_obstacle(
         stroke=float(rng.uniform(0.02, 0.12)),
         stay=float(rng.uniform(1.5, 3.0)),
     )
+
+
+def _starts_clear(arm: Robot, start: np.ndarray, obstacle: Obstacle) -> bool:
+    """Tell whether an obstacle is away from its link at first."""
+    arm.update(start)
+    where = obstacle.config()
+    points = np.zeros((1, 3))
+    if obstacle.shape == "edge":
+        along = np.linspace(0.0, 2.0 * HALF_POST, 41)
+        points = np.stack(np.meshgrid(0.0, 0.0, along), axis=-1).reshape(-1, 3)
+    points = points @ pin.rpy.rpyToMatrix(*where.rpy).T + np.array(where.xyz)
+    reach = SHAPES[obstacle.shape][1] * (CORNER if obstacle.shape == "edge" else 1.0)
+    for shape in arm.collision_shapes:
+        if shape.body == obstacle.link:
+            pose = arm.link_pose(shape.body) * shape.placement
+            kind, size = int(shape.shape.kind), np.array(shape.shape.size, dtype=float)
+            for x, y, z in (points - pose.translation) @ pose.rotation:
+                if signed_distance(kind, size, x, y, z)[0] < reach + 0.1 * CLEARANCE:
+                    return False
+    return True
 
 
 def _bodies(arm: Robot) -> list[str]:

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from contact_aware_control.contact import ContactEstimate
+from contact_aware_control.estimation import EstimatorConfig
 from contact_aware_control.estimation.calibration import Calibration
 from contact_aware_control.estimation.identifiability import ContactProspect
+from contact_aware_control.estimation.measurement import squared_norm
 from contact_aware_control.estimation.tracker import FORCE_CHANGE
 from contact_aware_control.safety.status import Mode
 from contact_core.robot.robot import Robot
@@ -32,8 +34,13 @@ AT_ONCE = 0.2
 """Contacts that begin within this time begin at once: together nobody can locate them [s]."""
 FORGOTTEN = 0.3
 """Time after a touch in which an estimate of it may linger [s]."""
+CLEAR = 1.5
+"""A contact is to be felt if its torques are so much more than those that just show."""
+AROUND = 0.1
+"""How long before and after a contact has to be clear to count as unchanged [s]."""
 FREE, UNSURE, LINE, PLACE = "free", "unsure", "line of force", "place"
-"""What is said of a touch: nothing; that it is there; on which line it presses; where it is."""
+"""What is said of a touch: nothing; that it is there, or may be a load; on which line it presses;
+where it is."""
 ANNOUNCED = (LINE, PLACE)
 
 
@@ -59,7 +66,8 @@ class TouchFigures:
         right_link: For how long with the link's name right [s].
         unsure: For how long it was felt, and said to be not identifiable [s].
         errors: Distance of what was told from the truth, in its 50 % and 90 % quantile [m].
-        changes: How often the verdict changed while no contact came or went.
+        changes: How often the verdict changed while its torques were clear and no contact came or
+            went.
         unchanged: For how long none did [s].
         yields: Whether the link can give way faster than what touched it came.
         peak: Largest force [N].
@@ -190,8 +198,8 @@ class _Judge:
         ).reshape(len(run.pressed), -1)
         self.touched = (self._force > 0.0).any(axis=1)
         self._assigned = [self._assign(k) for k in range(len(run.pressed))]
-        noise = np.array(run.run.plant.scene.config.torque_sensor.noise)
-        self._prospect = ContactProspect(self._robot, noise=noise, apart=NEAR)
+        self._noise = np.array(run.run.plant.scene.config.torque_sensor.noise)
+        self._prospect = ContactProspect(self._robot, noise=self._noise, apart=NEAR)
         spans = [
             (begin, end, i)
             for i in range(self._force.shape[1])
@@ -243,7 +251,8 @@ class _Judge:
         told = [k for k, (verdict, _) in enumerate(verdicts) if verdict in ANNOUNCED]
         errors = np.array([verdicts[k][1] for k in told])
         estimates = [self._assigned[begin + k][i] for k in told]
-        changes, unchanged = self._changes(begin, end, i, [verdict for verdict, _ in verdicts])
+        clear = np.array([self._is_clear(k, i) for k in range(begin, end)])
+        changes, unchanged = self._changes(begin, end, clear, [v for v, _ in verdicts])
         steady = force[later - begin :]
         return TouchFigures(
             link=obstacle.link,
@@ -284,10 +293,13 @@ class _Judge:
             return LINE, float(np.linalg.norm(np.cross(offset, along)))
         return UNSURE, math.inf
 
-    def _changes(self, begin: int, end: int, i: int, verdicts: Sequence[str]) -> tuple[int, float]:
-        """Count changes of the verdict while no contact comes or goes; and the time [s]."""
+    def _changes(
+        self, begin: int, end: int, clear: np.ndarray, verdicts: Sequence[str]
+    ) -> tuple[int, float]:
+        """Count changes of the verdict while a clear contact stays and no other comes or goes."""
         settled = np.zeros(end, dtype=bool)
-        settled[begin:end] = self._force[begin:end, i] > 0.0
+        around = np.ones(2 * round(AROUND / self._period) + 1)
+        settled[begin:end] = np.convolve(~clear, around)[around.size // 2 :][: clear.size] == 0.0
         wait = round(PROMPT / self._period)
         for first, last, _ in self._spans:
             settled[first : first + wait] = False
@@ -296,6 +308,17 @@ class _Judge:
         same = np.array([a == b for a, b in pairwise(verdicts)])
         changes = int((~same & steady[1:] & steady[:-1]).sum()) if same.size else 0
         return changes, self._period * float(steady.sum())
+
+    def _is_clear(self, k: int, i: int) -> bool:
+        """Tell whether the torques of an obstacle show clearly that it touches."""
+        pressed = self._run.pressed[k][i]
+        if pressed is None:
+            return False
+        self._robot.update(self._run.positions[k])
+        link = self._run.episode.obstacles[i].link
+        torque = self._robot.torque_of_force(link, pressed.point, pressed.force)
+        evidence = squared_norm(self._run.errors[k] + np.diag(self._noise**2), torque)
+        return bool(evidence >= CLEAR**2 * EstimatorConfig().detection.threshold)
 
     def _doubt(self, k: int, i: int) -> np.ndarray:
         """Return what is not known of the torques (n, n) beside noise and this obstacle [Nm^2]."""
@@ -352,7 +375,7 @@ def summarize(episodes: Sequence[EpisodeFigures], limit: float) -> dict[str, Any
     plain = [e for e in episodes if not e.tool]
     tooled = [e for e in episodes if e.tool]
     touches = [t for e in plain for t in e.touches if t.duration >= PROMPT]
-    shown = [t for t in touches if t.force >= 1.5 * t.felt_force]
+    shown = [t for t in touches if t.force >= CLEAR * t.felt_force]
     locatable = [t for t in touches if t.locatable]
     announced = sum(t.announced for t in touches)
     wrong = [t for t in touches if t.announced - t.right > PROMPT]

@@ -9,11 +9,29 @@ from contact_aware_control.estimation.surface import (
     place,
     surface_of_robot,
 )
+from contact_aware_control.estimation.tracker import DOUBT_TIME, Told
 from contact_core.base.config import from_mapping
 from contact_experiments.bench.contact_trials import Setting, run_at_once
 from contact_experiments.bench.contacts import make_trial
 
 POSE = np.array([0.1, 0.6, 0.2, -1.5, 0.1, 1.0, 0.3])
+
+
+def test_what_is_told_is_told_until_it_has_been_doubted_for_a_while():
+    told, period = Told(), 0.005
+    told.update(False, period)
+    assert not told.is_told
+    told.update(True, period)
+    assert told.is_told
+    ticks = round(DOUBT_TIME / period)
+    for _ in range(3):
+        for _ in range(ticks - 1):
+            told.update(False, period)
+            assert told.is_told
+        told.update(True, period)
+    for _ in range(ticks + 1):
+        told.update(False, period)
+    assert not told.is_told
 
 
 def error(contacts, point):
