@@ -49,7 +49,7 @@ LIFT_COLUMNS: Columns = (
     ("[degrees] ", "twist", 1.0, ".1e"),
     ("status", "status", 1, ""),
 )
-MOST_SLIP, MOST_TURN = 0.1, 0.05
+SLIP, TURN = 0.1, 0.05
 """What is held moves less in the hand than that [mm, degrees]."""
 DRAWN = 10
 """Starts in the picture, those that took longest."""
@@ -184,13 +184,13 @@ def lift(args: argparse.Namespace, sweep: Sweep) -> dict[str, Any]:
     print("\n".join(lines(rows, LIFT_COLUMNS)))
     held = sum(
         row["status"] == "OK"
-        and max(row["slip"], row["creep"]) < MOST_SLIP
-        and max(row["turn"], row["twist"]) < MOST_TURN
+        and max(row["slip"], row["creep"]) < SLIP
+        and max(row["turn"], row["twist"]) < TURN
         for row in rows
     )
     interval = binomtest(held, len(rows)).proportion_ci(0.95, "wilson")
     print(
-        f"\n{held} of {len(rows)} moved less than {MOST_SLIP:g} mm and {MOST_TURN:g} degrees in the"
+        f"\n{held} of {len(rows)} moved less than {SLIP:g} mm and {TURN:g} degrees in the"
         f" hand, shaken for {random_objects.SHAKE_TIME:g} s and held for {random_objects.HOLD:g} s "
         f"(95 %: {interval.low:.0%} to {interval.high:.0%})"
     )

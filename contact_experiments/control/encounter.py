@@ -68,7 +68,7 @@ Vector = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
-class Obstacle:
+class Intruder:
     """What touches the arm; world frame.
 
     Attributes:
@@ -140,7 +140,7 @@ class Episode:
     start: tuple[float, ...]
     times: tuple[float, ...]
     points: tuple[tuple[float, ...], ...]
-    obstacles: tuple[Obstacle, ...]
+    obstacles: tuple[Intruder, ...]
     duration: float
 
     @property
@@ -260,7 +260,7 @@ def draw_episode(robot: str, seed: int) -> Episode:
 
 def _draw_obstacle(
     arm: Robot, plan: JointTrajectory, time: float, stands: bool, rng: np.random.Generator
-) -> Obstacle | None:
+) -> Intruder | None:
     """Draw an obstacle of a link; None if the arm meets nothing where one was to stand."""
     links = [shape.body for shape in arm.collision_shapes if arm.joints_moving(shape.body) >= 2]
     link = str(rng.choice(sorted(set(links))))
@@ -291,7 +291,7 @@ def _draw_obstacle(
         angle, reach = (0.25 * np.pi, reach * CORNER) if sharp else (0.0, reach)
         first = pin.exp3(angle * axis) @ normal
         turn = pin.rpy.matrixToRpy(np.column_stack((first, np.cross(axis, first), axis)))
-    return Obstacle(
+    return Intruder(
         link=link,
         shape=kind,
         stiffness=float(10.0 ** rng.uniform(3.0, 5.0)),
@@ -307,7 +307,7 @@ def _draw_obstacle(
     )
 
 
-def _starts_clear(arm: Robot, start: np.ndarray, obstacle: Obstacle) -> bool:
+def _starts_clear(arm: Robot, start: np.ndarray, obstacle: Intruder) -> bool:
     """Tell whether an obstacle is away from its link at first."""
     arm.update(start)
     where = obstacle.config()
@@ -435,7 +435,7 @@ class EncounterRun:
             plant.engine.v[dof : dof + 3] = speed * np.array(obstacle.along)
         self.pressed.append(now)
 
-    def _speed(self, i: int, obstacle: Obstacle, time: float) -> float:
+    def _speed(self, i: int, obstacle: Intruder, time: float) -> float:
         """Return how fast an obstacle moves now [m/s], less than zero on its way back."""
         speed, touched = obstacle.speed, self._touched[i]
         if speed == 0.0 or time < obstacle.begins - CLEARANCE / speed:
