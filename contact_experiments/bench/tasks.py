@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """
     parser.add_argument(
         "task",
-        choices=TASKS,
+        choices=list(TASKS),
         help="push_t: Push-T of gym-pusht, by what its observation says; drop, lift: objects of "
         "pybullet that fall on the ground, or that the gripper lifts, shakes and holds",
     )
