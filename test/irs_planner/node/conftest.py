@@ -24,6 +24,8 @@ def server() -> Iterator[NodeGraph]:
             with PlanningClient(PlanThroughContact, "plan_through_contact") as client:
                 action = ActionClient(client.node, client.action, client.name)
                 assert action.wait_for_server(60.0)
+                # Or it would count among those that wait for a plan.
+                action.destroy()
             yield graph
         assert graph.exit_code == 0
 
