@@ -29,6 +29,9 @@ APPROACH_SPEED = 0.02
 TURN_SPEED = 0.2
 """How fast the tool is turned [rad/s]."""
 
+UNFELT = 2.0
+"""It waits so long for an estimate of what it feels [s]."""
+
 HEADROOM = 1.5
 """Share of the force that the hand may be pressed with, if no limit is said."""
 
@@ -78,6 +81,7 @@ class Skill(ABC):
         self.phase, self.failure, self.text, self.ended = "", "", "", False
         self._force, self._speed, self._distance = force, speed, distance
         self._period = period
+        self._unfelt = 0.0
         self._way = tool.start.copy()
         self._motion = self._perform()
 
@@ -104,6 +108,10 @@ class Skill(ABC):
             contacts: Those that are estimated.
         """
         self.tool.feel(position, torque, contacts)
+        self._unfelt = 0.0 if torque is not None else self._unfelt + self._period
+        if self._unfelt > UNFELT and not self.ended:
+            self._fail("GOAL_TOLERANCE_VIOLATED", f"what it feels is unknown for {UNFELT:g} s")
+            self.ended = True
         if passed > 0.0 and torque is not None and not self.ended:
             try:
                 self._way = next(self._motion)
