@@ -138,7 +138,7 @@ def test_a_hand_bends_a_spring_and_leads_the_arm(
 def test_a_dowel_is_inserted_and_a_surface_is_wiped(
     launch: Callable[..., NodeGraph], client: Any, driver: str
 ) -> None:
-    launch(scene="insert_dowel")
+    launch(scene="insert_dowel", lockstep="true")
     client.wait_until_ready(gripper=False)
     hand = Hand(client)
 
