@@ -68,7 +68,7 @@ def test_examples_that_touch(launch: Callable[..., NodeGraph], client: Any, driv
 def test_the_example_that_inserts(
     launch: Callable[..., NodeGraph], client: Any, driver: str
 ) -> None:
-    launch(scene="insert_dowel")
+    launch(scene="insert_dowel", lockstep="true")
     client.wait_until_ready(gripper=False)
     assert example("13").startswith("20 mm deep")
 
