@@ -16,7 +16,6 @@ import pinocchio as pin
 
 from contact_aware_control.led_tool import FREE, LedTool
 from contact_aware_control.skill import Skill, Ways
-from contact_core.base.errors import TrajectoryError
 
 LEANS = np.deg2rad(12.0)
 """How far the peg leans while it searches: much more than the hole's direction is wrong [rad]."""
@@ -152,9 +151,7 @@ class Insert(Skill):
             TrajectoryError: If a number is none.
         """
         super().__init__(tool, force, speed, distance, period, force_limit)
-        for name, value in (("diameter", diameter), ("radius", radius), ("depth", depth)):
-            if not (np.isfinite(value) and value > 0.0):
-                raise TrajectoryError(f"the {name} of 'insert' is {value:g} (valid: > 0)")
+        self._check(diameter=diameter, radius=radius, depth=depth)
         self._diameter, self._radius, self._wanted = diameter, radius, depth
         self._surface = Plane(STEEP, ROUGH)
         self._mouth, self._shift, self._found = np.nan, np.zeros(3), False

@@ -71,10 +71,7 @@ class Skill(ABC):
         Raises:
             TrajectoryError: If a number is none.
         """
-        what = type(self).__name__.lower()
-        for name, value in (("force", force), ("speed", speed), ("distance", distance)):
-            if not (np.isfinite(value) and value > 0.0):
-                raise TrajectoryError(f"the {name} of '{what}' is {value:g} (valid: > 0)")
+        self._check(force=force, speed=speed, distance=distance)
         self.tool = tool
         self.force_limits = dict.fromkeys(tool.hand, max(force_limit, HEADROOM * force))
         self.ahead = tool.straight(distance, min(speed, APPROACH_SPEED))
@@ -118,6 +115,13 @@ class Skill(ABC):
             except StopIteration:
                 self.ended = True
         return self.tool.lead(self._way, passed, command)
+
+    def _check(self, **numbers: float) -> None:
+        """Refuse numbers that are not positive, by their names."""
+        what = type(self).__name__.lower()
+        for name, value in numbers.items():
+            if not (np.isfinite(value) and value > 0.0):
+                raise TrajectoryError(f"the {name} of '{what}' is {value:g} (valid: > 0)")
 
     def _fail(self, failure: str, text: str) -> None:
         """Remember what went wrong."""
