@@ -23,7 +23,7 @@ from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.scheme.contact import update_contact_forces
 from tamsi_sim.scheme.joint_forces import update_joint_forces
 from tamsi_sim.scheme.motion import update_motion
-from tamsi_sim.scheme.shear import recall_shear
+from tamsi_sim.scheme.shear import half_of_arc, recall_shear
 from tamsi_sim.scheme.solver import assemble, solve
 from tamsi_sim.scheme.stepper import (
     average_bias,
@@ -302,7 +302,7 @@ def _solve_again(
 def _write_shear_rate(simulation: Simulation, shear_rate: np.ndarray) -> None:
     jacobian, contacts, forces = simulation.jacobian, simulation.contacts, simulation.contact_forces
     moments, angular, width = simulation.contact_moments, simulation.angular, _width(simulation)
-    half = 0.5 * simulation.settings.time_step
+    half = half_of_arc(simulation)
     for c in range(shear_rate.shape[0] // width):
         entries, frame, gradient = jacobian.entry[c], contacts.frame[c], forces.gradient[c]
         for k in range(jacobian.columns[c]):
@@ -370,7 +370,7 @@ def _differentiate_residual(
 ) -> None:
     nv = changes.shape[1]
     right_side, place = simulation.newton.right_side, simulation.islands.place
-    half = 0.5 * simulation.settings.time_step
+    half = half_of_arc(simulation)
     contacts = evaluate(simulation)
     average_bias(simulation)
     room = simulation.contacts.depth.shape[0]
@@ -382,7 +382,7 @@ def _differentiate_residual(
         size = SHIFTS[kind]
         if kind == VELOCITY and simulation.joints.static_excess[i] > 0.0:
             size = STRIBECK_SHIFT * simulation.joints.stribeck_velocity[i]
-        if kind == VELOCITY and remembered:
+        if kind == VELOCITY and remembered and half > 0.0:
             size = SHIFTS[SHEAR] / half
         for k in range(nv):
             drift_change[k, column] = 0.0
@@ -416,7 +416,7 @@ def _differentiate_residual(
 def _add_shear(simulation: Simulation, count: int, sheared: np.ndarray, column: int) -> None:
     """Write the contacts' shear less what is there: that at the end, which bears friction."""
     contacts, forces, width = simulation.contacts, simulation.contact_forces, _width(simulation)
-    half = 0.5 * simulation.settings.time_step
+    half = half_of_arc(simulation)
     for c in range(min(count, sheared.shape[0] // width)):
         frame, force, slip = contacts.frame[c], forces.force[c], forces.velocity[c]
         for i in range(3):

@@ -181,7 +181,16 @@ def keep_shear(simulation: Simulation, count: int) -> None:
         memory.number[PAIRS], memory.number[POINTS], memory.number[KNOWN] = kept + 1, count, 1
         memory.first[kept + 1] = count
         copy_array(simulation.newton.v, memory.velocity)
-        memory.half[0] = 0.5 * simulation.pace[LENGTH]
+        memory.half[0] = half_of_arc(simulation)
+
+
+@inlined_kernel
+def half_of_arc(simulation: Simulation) -> float:
+    """Return half of the length of a step for :func:`_add_arc` [s].
+
+    With a given accuracy it is 0: the length of such steps accounts for arcs.
+    """
+    return 0.0 if simulation.settings.accuracy > 0.0 else 0.5 * simulation.pace[LENGTH]
 
 
 @inlined_kernel
