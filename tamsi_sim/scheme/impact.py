@@ -116,7 +116,9 @@ def faster(simulation: Simulation, pair: int, c: int, speed: float) -> float:
 
 
 @inlined_kernel
-def find_slack(simulation: Simulation, c: int, old: int, nearest: int, fresh: bool) -> float:
+def find_slack(
+    simulation: Simulation, c: int, old: int, nearest: int, fresh: bool, bend: float
+) -> float:
     """Return the penetration of a contact that nothing has resisted [m].
 
     Args:
@@ -125,11 +127,11 @@ def find_slack(simulation: Simulation, c: int, old: int, nearest: int, fresh: bo
         old: Its pair in that memory; -1 if it did not touch.
         nearest: The nearest point of the pair there.
         fresh: Whether it may be a point that was not there.
+        bend: Of its two shapes, see :func:`find_bend` [m].
     """
     slack, memory, depth = 0.0, simulation.shear, simulation.contacts.depth[c]
     if simulation.settings.accuracy > 0.0:
         return slack
-    bend = _bend(simulation, simulation.contacts.pair[c])
     if old >= 0:
         # A patch need not hold all that is inside; what was not in it was not resisted.
         more = depth - memory.resisted[old] - (0.0 if fresh else max(bend, SPARE))
@@ -174,15 +176,14 @@ def _separation(jacobian: Jacobian, c: int, v: np.ndarray) -> float:
 
 
 @inlined_kernel
-def _bend(simulation: Simulation, pair: int) -> float:
-    """How much further than its speed says a turning body may bring a corner in a step [m]."""
-    geometry, bend = simulation.geometry, 0.0
-    for side in range(2):
-        shape = simulation.pairs.shapes[pair, side]
-        if geometry.body[shape] >= 0:
-            w = simulation.kinematics.velocity[geometry.body[shape]]
-            square = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
-            bend += 0.5 * simulation.pace[LENGTH] ** 2 * square * geometry.radius[shape]
+def find_bend(simulation: Simulation, shape: int) -> float:
+    """Return how much further than its speed says a turning shape may bring a corner [m]."""
+    body: int = simulation.geometry.body[shape]
+    if body < 0:
+        return 0.0
+    w = simulation.kinematics.velocity[body]
+    square = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
+    bend: float = 0.5 * simulation.pace[LENGTH] ** 2 * square * simulation.geometry.radius[shape]
     return bend
 
 

@@ -23,6 +23,7 @@ from tamsi_sim.arrays.settings import FrictionLaw
 from tamsi_sim.arrays.simulation import Simulation
 from tamsi_sim.scheme.impact import (
     faster,
+    find_bend,
     find_slack,
     left_slack,
     left_speed,
@@ -169,7 +170,7 @@ def keep_shear(simulation: Simulation, count: int) -> None:
             u, w = forces.velocity[c, 0], forces.velocity[c, 1]
             s, t = contacts.frame[c, 0], contacts.frame[c, 1]
             if settings.friction_law == ELASTIC:
-                memory.energy[kept] += (x * x + y * y) / forces.compliance[c]
+                memory.energy[kept] -= x * forces.force[c, 0] + y * forces.force[c, 1]
                 memory.slack[c] = left_slack(simulation, c)
                 memory.resisted[kept] = max(memory.resisted[kept], resisted(simulation, c))
             for i in range(3):
@@ -206,6 +207,7 @@ def _recall_pair(simulation: Simulation, pair: int, first: int, last: int) -> No
     p, radius = simulation.poses.position[a], simulation.geometry.radius
     lever = min(radius[a], radius[b])
     energy, grown = 0.0, old >= 0 and last - first > memory.first[old + 1] - memory.first[old]
+    bend, rigidity = find_bend(simulation, a) + find_bend(simulation, b), 1.0 / softness
     for c in range(first, last):
         start = forces.initial_shear[c]
         forces.compliance[c] = softness / contacts.stiffness[c]
@@ -219,10 +221,10 @@ def _recall_pair(simulation: Simulation, pair: int, first: int, last: int) -> No
             x, y = s[0] * u[0] + s[1] * u[1] + s[2] * u[2], t[0] * u[0] + t[1] * u[1] + t[2] * u[2]
             start[0], start[1] = x - turn * y, y + turn * x
             square = start[0] * start[0] + start[1] * start[1]
-            energy += square / forces.compliance[c]
+            energy += square * contacts.stiffness[c] * rigidity
             if not fresh:
                 _add_arc(simulation, c, k)
-        forces.slack[c] = find_slack(simulation, c, old, k, fresh)
+        forces.slack[c] = find_slack(simulation, c, old, k, fresh, bend)
         if c < memory.twist.shape[0]:
             simulation.contact_moments.compliance[c] = forces.compliance[c] / lever**2
             energy += _recall_twist(simulation, c, k, turn)
