@@ -17,7 +17,6 @@ import numpy as np
 
 from contact_core.base.kernel import inlined_kernel, leaf_kernel
 from contact_core.multibody.collision.arrays import NORMAL
-from contact_core.multibody.rigid_body.joints import FREE
 from tamsi_sim.arrays.data import KNOWN, LENGTH, PAIRS, POINTS, ShearMemory
 from tamsi_sim.arrays.settings import FrictionLaw
 from tamsi_sim.arrays.simulation import Simulation
@@ -347,14 +346,9 @@ def _slot(memory: ShearMemory, a: int, b: int) -> int:
 @inlined_kernel
 def inverse_mass(simulation: Simulation, pair: int) -> float:
     """Return the sum of the inverse masses of a pair's bodies, with all that they carry [1/kg]."""
-    bodies, armature = simulation.bodies, simulation.joints.armature
     inverse = 0.0
     for side in range(2):
         body = simulation.geometry.body[simulation.pairs.shapes[pair, side]]
         if body >= 0:
-            mass = simulation.dynamics.composite_mass[body]
-            if bodies.joint_type[body] == FREE:
-                # That of a kinematic body is its armature.
-                mass += armature[bodies.column_dof[bodies.first_column[body]]]
-            inverse += 1.0 / mass
+            inverse += simulation.dynamics.mobility[body]
     return inverse

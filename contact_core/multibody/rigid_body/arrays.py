@@ -162,6 +162,7 @@ class BodyDynamics(NamedTuple):
         composite_mass: (nb) [kg] of the subtree.
         composite_moment: (nb, 3) first mass moment of the subtree [kg m].
         composite_inertia: (nb, 3, 3) of the subtree about the world origin [kg m^2].
+        mobility: (nb) one over the mass of the subtree, with the armature of a free body [1/kg].
         momentum: (6) scratch, a column's spatial momentum.
     """
 
@@ -171,6 +172,7 @@ class BodyDynamics(NamedTuple):
     composite_mass: Annotated[np.ndarray, float, "nb"]
     composite_moment: Annotated[np.ndarray, float, "nb", 3]
     composite_inertia: Annotated[np.ndarray, float, "nb", 3, 3]
+    mobility: Annotated[np.ndarray, float, "nb"]
     momentum: Annotated[np.ndarray, float, 6]
 
 

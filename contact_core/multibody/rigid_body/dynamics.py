@@ -12,7 +12,7 @@ from contact_core.multibody.rigid_body.arrays import (
     Kinematics,
     Trees,
 )
-from contact_core.multibody.rigid_body.joints import columns_of
+from contact_core.multibody.rigid_body.joints import FREE, columns_of
 from contact_core.multibody.rigid_body.kinematics import cross
 
 
@@ -33,7 +33,7 @@ def update_dynamics(
         trees: The trees.
         armature: (nv) effective rotor inertia [kg m^2 or kg].
         kinematics: Where the bodies are, and how they move.
-        dynamics: Written: M with the effective armature, and C(q, v) v - gravity.
+        dynamics: Written: M with the effective armature, C(q, v) v - gravity, and mobilities.
     """
     for body in range(bodies.parent.shape[0]):
         _world_inertia(inertias, kinematics, dynamics, body)
@@ -48,6 +48,11 @@ def update_dynamics(
         matrix[i, i - first] = armature[i]
     for body in range(bodies.parent.shape[0] - 1, -1, -1):
         _project(bodies, trees, kinematics.motion, dynamics, body)
+        inertia = dynamics.composite_mass[body]
+        if bodies.joint_type[body] == FREE:
+            # That of a kinematic body is its armature.
+            inertia += armature[bodies.column_dof[bodies.first_column[body]]]
+        dynamics.mobility[body] = 1.0 / inertia
         parent = bodies.parent[body]
         if parent >= 0:
             _add_to_parent(dynamics, body, parent)
