@@ -211,6 +211,14 @@ class LimitsConfig:
     tool_speed: float = parameter(
         0.5, "bound on the speed of the tool and of the elbow", unit="m/s", above=0.0, high=10.0
     )
+    point_speed: float = parameter(
+        0.0,
+        "bound on the speed of every point of the arm and of what it holds, which the gate keeps "
+        "whatever a command is for, to give way too; 0 for none. For an arm beside people",
+        unit="m/s",
+        low=0.0,
+        high=10.0,
+    )
     yielding_fraction: float = parameter(
         0.8, "share of the joint velocity limits that may be used to give way", above=0.0, high=1.0
     )
@@ -341,6 +349,14 @@ class SafetyConfig:
     )
     force_fault_time: float = parameter(
         0.5, "T: how long a force may stay above k f_max", unit="s", low=0.0, high=60.0
+    )
+    stop_force: float = parameter(
+        0.0,
+        "a fault follows at once when a contact presses harder, or the torques prove that "
+        "something does, planned or not; 0 for none. For an arm beside people",
+        unit="N",
+        low=0.0,
+        high=1000.0,
     )
     leash: float = parameter(
         0.05,

@@ -318,6 +318,8 @@ class ControlLoop:
             context.gate, after.last.now, wanted, context.position, context.bound
         )
         after.gate, after.sent = gate, sent.position
+        if status is Status.OK and not refusal and (sent.position != wanted).any():
+            status = Status.LIMIT_REACHED
         after.follow = self._receiver.watch.sent(after.follow, gate.command)
         if refusal:
             after.supervisor = self._receiver.supervisor.refuse_command(

@@ -16,7 +16,7 @@ from contact_aware_control.config import (
 )
 from contact_aware_control.estimation.config import EstimatorConfig, ObserverConfig
 from contact_aware_control.targets import StreamConfig
-from contact_core.base.config import flatten, nested, parameter, unflatten
+from contact_core.base.config import flatten, merged, nested, parameter, unflatten
 from contact_ros.driver_profile import DriverConfig
 from contact_ros.identity import RobotNodeConfig
 from contact_ros.real_time import RealTimeConfig
@@ -105,6 +105,11 @@ class ControllerNodeConfig(ArmNodeConfig, ControllerConfig):
         "a real robot is driven: baselines without force limits are refused; false: the arm is "
         "simulated, and the defaults are those for a simulation",
     )
+    collaborative: bool = parameter(
+        False,
+        "the arm works beside people: unless they are set, limits.point_speed is 0.25 m/s and "
+        "safety.stop_force 50 N. No certified safety function",
+    )
     autostart: bool = parameter(
         False,
         "activate at the start; otherwise a life-cycle transition does it, such as that of the "
@@ -143,6 +148,10 @@ class ControllerNodeConfig(ArmNodeConfig, ControllerConfig):
     real_time: RealTimeConfig = nested(RealTimeConfig)
 
 
+COLLABORATIVE = {"limits": {"point_speed": 0.25}, "safety": {"stop_force": 50.0}}
+"""Speeds in m/s, forces in N."""
+
+
 def simulation_defaults() -> dict[str, Any]:
     """Return the controller node's parameters where the arm is simulated: those of the library."""
     library = {name: value for name, (value, _) in flatten(ControllerConfig()).items()}
@@ -158,7 +167,8 @@ def controller_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
     Returns:
         What differs from the defaults of :class:`ControllerNodeConfig`, which are a real arm's.
     """
-    return simulation_defaults() if values.get("hardware") is False else {}
+    defaults = simulation_defaults() if values.get("hardware") is False else {}
+    return merged(defaults, COLLABORATIVE) if values.get("collaborative") is True else defaults
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from contact_aware_control.config import ControllerConfig
+from contact_aware_control.safety.arm_speed import ArmSpeed
 from contact_aware_control.safety.joint_bounds import BRAKING_RATE, Bound, joint_bounds
 from contact_core.base.kernel import inlined_kernel, kernel
 from contact_core.robot.arm_state import SoundCommand
@@ -77,6 +78,8 @@ class CommandGate:
         self._bounds = joint_bounds(robot, config)
         self._approach = min(1.0, BRAKING_RATE * config.period)
         self._braking = limits.braking
+        self._farthest = limits.point_speed * config.period
+        self._speed = ArmSpeed(robot, config.reflex.held_reach) if self._farthest > 0.0 else None
 
     def start(self, command: np.ndarray) -> GateState:
         """Begin where the robot is, at rest.
@@ -176,11 +179,13 @@ class CommandGate:
             bound: How fast it may be.
 
         Returns:
-            (what is remembered now; what may be sent; empty, or the rule that the wanted
-            command breaks, with the numbers).
+            (what is remembered now; what may be sent, the wanted command unless a point of the
+            arm would be too fast; empty, or the rule that the wanted command breaks, with the
+            numbers).
         """
         refusal = self._refusal(state, now, wanted, measured, bound)
         command = self._braked(state, measured) if refusal else np.array(wanted, dtype=float)
+        command = self._slowed(state.command, command)
         velocity, acceleration = _motion(command, state.command, state.velocity, self._period)
         refused = state.refused + 1 if refusal else 0
         after = GateState(command, velocity, acceleration, now, refused)
@@ -227,6 +232,17 @@ class CommandGate:
             self._period,
         )
         return broken
+
+    def _slowed(self, last: np.ndarray, command: np.ndarray) -> np.ndarray:
+        """Shorten a change that moves a point of the arm too fast; to be slower is always sound."""
+        if self._speed is None:
+            return command
+        change = command - last
+        farthest = self._speed.farthest(last, change)
+        if farthest <= self._farthest:
+            return command
+        slowed: np.ndarray = last + (self._farthest / farthest) * change
+        return slowed
 
     def _braked(self, state: GateState, measured: np.ndarray) -> np.ndarray:
         """Slow down along the last motion; where that is not sound either, hold."""

@@ -44,7 +44,8 @@ class ReflexState:
             [Nm]; the command of the last tick [rad], and its low-passed velocity [rad/s]; bias
             and payload as the estimator says [Nm]. None before the first joint state.
         unexplained_for: For how long more force than allowed has been unexplained [s].
-        force_ratio: What the torque proves of the forces on the robot, over what is allowed.
+        force: What the torque proves of the forces on the robot [N].
+        force_ratio: The same over what is allowed.
         unexplained_force: The force it proves, while the contacts have failed to account for
             it; else 0 [N].
         retreat: (n) where a retraction ends [rad]; None without one.
@@ -53,6 +54,7 @@ class ReflexState:
     stamp: int = -1
     memory: np.ndarray | None = None
     unexplained_for: float = 0.0
+    force: float = 0.0
     force_ratio: float = 0.0
     unexplained_force: float = 0.0
     retreat: np.ndarray | None = None
@@ -160,6 +162,7 @@ class Reflex:
                 arm.stamp,
                 remembered,
                 lasts,
+                force,
                 force / allowed,
                 force if unexplained else 0.0,
                 state.retreat,

@@ -194,6 +194,7 @@ class Conditions:
         identifiable: Whether the torques determine the contacts.
         force_ratio: Largest contact force over its limit; 0 where the controller does not
             bound forces.
+        force: The greatest that a contact presses with, or that the torques prove [N].
         torque_exceeded: The external torque that is too high, in words; mostly empty.
     """
 
@@ -208,6 +209,7 @@ class Conditions:
     has_reference: bool = False
     identifiable: bool = True
     force_ratio: float = 0.0
+    force: float = 0.0
     torque_exceeded: str = ""
 
 
@@ -312,7 +314,7 @@ class Supervisor:
             return state, Mode.INACTIVE, state.fault or lost
         if conditions.torque_exceeded:
             state = _after(state, Event.TORQUE, conditions.torque_exceeded)
-        state = self._watch_force(state, conditions.force_ratio)
+        state = self._watch_force(state, conditions.force_ratio, conditions.force)
         if state.fault is not None:
             return state, Mode.FAULT, state.fault
         if state.link is LinkState.LOST:
@@ -381,8 +383,12 @@ class Supervisor:
             return Status.FORCE_EXCEEDED
         return Status.BAD_INPUT if state.rejected_lately else Status.OK
 
-    def _watch_force(self, state: SupervisorState, ratio: float) -> SupervisorState:
-        """Latch a fault if a force stays above k f_max for T."""
+    def _watch_force(self, state: SupervisorState, ratio: float, force: float) -> SupervisorState:
+        """Latch a fault if a force stays above k f_max for T, or is above the one to stop at."""
+        limit = self._config.stop_force
+        if 0.0 < limit < force:
+            detail = f"a force of {force:.1f} N presses on the arm, which stops above {limit:g} N"
+            return _after(state, Event.OVERLOAD, detail)
         if ratio <= self._config.force_fault_factor:
             return replace(state, overload=0.0) if state.overload else state
         state = replace(state, overload=state.overload + self._period)

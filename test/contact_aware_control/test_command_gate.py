@@ -1,6 +1,8 @@
 """The gate: what passes, what does not and why, and what is sent instead."""
 
+import coal
 import numpy as np
+import pinocchio as pin
 import pytest
 from loop_bench import TICK, UP, Bench, Q, line
 
@@ -11,6 +13,7 @@ from contact_aware_control.safety.command_gate import CommandGate
 from contact_aware_control.safety.joint_bounds import Bound
 from contact_aware_control.safety.status import Mode, Request, Status
 from contact_core.base.config import from_mapping
+from contact_core.multibody.collision.shapes import shape_to_coal
 from contact_core.robot.arm_state import SoundCommand
 
 STEP, PERIOD = 0.002, 0.005
@@ -212,3 +215,68 @@ def test_the_controller_is_never_refused(robot, arm_state, contact, rate):
         touch = [contact(force * UP, [0.5, 0.0, 0.5])] if force else []
         _, status = run.tick(goal if k % 90 < 80 else None, contacts=touch, period=period)
         assert status.status is not Status.COMMAND_REFUSED, status.detail
+
+
+def surface_points(robot, rng):
+    """Return random points of the collision shapes: frames of their links, places there."""
+    points = []
+    for shape in robot.collision_shapes:
+        frame = robot.model.getFrameId(shape.body, pin.FrameType.BODY)
+        for _ in range(30):
+            direction = rng.normal(size=3)
+            geometry = shape_to_coal(shape.shape)
+            a, b, _ = shape.shape.size
+            match geometry:
+                case coal.Sphere():
+                    place = a * direction / np.linalg.norm(direction)
+                case coal.Capsule() | coal.Cylinder():
+                    radial = direction[:2] / np.linalg.norm(direction[:2])
+                    place = np.array([*(a * radial), rng.uniform(-b, b)])
+                case coal.Box():
+                    place = rng.uniform(-1.0, 1.0, 3) * shape.shape.size
+                case _:
+                    share = rng.dirichlet(np.ones(len(shape.shape.mesh.vertices)))
+                    place = share @ shape.shape.mesh.vertices
+            points.append((frame, shape.placement.act(place)))
+    return points
+
+
+def test_no_point_of_the_arm_is_faster_than_the_gate_lets_it_be(robot):
+    """Measured with Pinocchio at points of its surface, however the joints are to move."""
+    rng = np.random.default_rng(3)
+    model, data, points = robot.model, robot.model.createData(), surface_points(robot, rng)
+
+    def places(q):
+        pin.framesForwardKinematics(model, data, q)
+        return np.array([data.oMf[frame].act(place) for frame, place in points])
+
+    fastest = []
+    for _ in range(100):
+        start = 0.8 * rng.uniform(*robot.position_limits)
+        values = {"limits": {"point_speed": 0.25}, "reflex": {"held_reach": 0.0}}
+        run = Sending(robot, start, **values)
+        change = rng.uniform(-1.0, 1.0, 7) * rng.choice([0.01, 1.0], 7)
+        sent, refusal = run.send(start + 0.03 * change, bound=Bound.NONE)
+        assert not refusal
+        moved = np.linalg.norm(places(sent) - places(start), axis=1).max() / PERIOD
+        asked = np.linalg.norm(places(start + 0.03 * change) - places(start), axis=1).max() / PERIOD
+        assert moved < 0.25 * 1.02
+        if asked < 0.2:
+            np.testing.assert_array_equal(sent, start + 0.03 * change)
+        fastest.append(moved)
+    assert np.median(fastest) > 0.2
+
+
+def test_what_is_slowed_goes_the_same_way_and_says_so(robot, arm_state):
+    bench = Bench(robot, arm_state, limits={"point_speed": 0.05})
+    goal, statuses = line(Q + 0.3), set()
+    for _ in range(1000):
+        before = bench.q
+        sent, status = bench.tick(goal)
+        statuses.add(status.status)
+        change = sent - before
+        assert (change >= 0.0).all()
+        assert np.ptp(change) < 1e-5
+    assert {Status.LIMIT_REACHED, Status.REFERENCE_SLOWED} & statuses
+    assert status.mode is Mode.TRACKING
+    assert Status.AMBIGUOUS_LOAD not in statuses

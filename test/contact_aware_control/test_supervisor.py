@@ -27,8 +27,8 @@ PERIOD = 0.005
 class RunningSupervisor:
     """A supervisor together with what it remembers."""
 
-    def __init__(self):
-        self.supervisor = Supervisor(SafetyConfig(), PERIOD)
+    def __init__(self, **values):
+        self.supervisor = Supervisor(SafetyConfig(**values), PERIOD)
         self.state = SupervisorState()
 
     def handle(self, request, detail=""):
@@ -192,6 +192,16 @@ def test_force_has_to_stay_too_high_before_it_is_a_fault(supervisor):
     supervisor.update(high)
     supervisor.update(high)
     assert supervisor.update(GOOD) == (Mode.FAULT, Status.FORCE_EXCEEDED)
+
+
+@pytest.mark.parametrize(("force", "fault"), [(49.0, False), (51.0, True)])
+def test_a_force_to_stop_at_is_a_fault_at_once_planned_or_not(force, fault):
+    machine = RunningSupervisor(stop_force=50.0)
+    machine.activate()
+    machine.update(GOOD)
+    machine.update(replace(GOOD, force=force, force_ratio=0.5))
+    assert machine.update(GOOD)[0] is (Mode.FAULT if fault else Mode.TRACKING)
+    assert ("a force of 51.0 N" in machine.state.fault_detail) is fault
 
 
 @pytest.mark.parametrize(("good", "fault"), [(1, True), (2, False)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import product
 
 import coal
 import numpy as np
@@ -57,6 +58,24 @@ class Shape:
         if self.mesh is not None:
             return float(np.linalg.norm(self.mesh.vertices, axis=1).max())
         return np.inf
+
+    @property
+    def balls(self) -> np.ndarray:
+        """(n, 4) balls whose convex hull holds the shape: centre and radius [m].
+
+        A half space has none.
+        """
+        a, b, _ = self.size
+        match self.kind:
+            case ShapeKind.SPHERE:
+                return np.array([[0.0, 0.0, 0.0, a]])
+            case ShapeKind.BOX:
+                corners = np.array(list(product((-1.0, 1.0), repeat=3))) * self.size
+                return np.column_stack([corners, np.zeros(8)])
+            case ShapeKind.CAPSULE | ShapeKind.CYLINDER:
+                return np.array([[0.0, 0.0, -b, a], [0.0, 0.0, b, a]])
+        corners = np.empty((0, 3)) if self.mesh is None else self.mesh.vertices
+        return np.column_stack([corners, np.zeros(len(corners))])
 
     @property
     def inner_radius(self) -> float:

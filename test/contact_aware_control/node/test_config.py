@@ -57,6 +57,16 @@ def test_a_simulated_arm_has_the_values_of_the_library(values: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("hardware", [True, False])
+def test_an_arm_beside_people_is_slow_and_stops(hardware: bool) -> None:
+    config = node_config({"hardware": hardware, "collaborative": True})
+    assert (config.limits.point_speed, config.safety.stop_force) == (0.25, 50.0)
+    assert config.limits.step == node_config({"hardware": hardware}).limits.step
+    values = {"hardware": hardware, "collaborative": True, "safety": {"stop_force": 30.0}}
+    assert node_config(values).safety.stop_force == 30.0
+    assert node_config({"hardware": hardware}).limits.point_speed == 0.0
+
+
+@pytest.mark.parametrize("hardware", [True, False])
 def test_a_file_may_leave_out_what_stays(hardware: bool) -> None:
     config = node_config({"hardware": hardware, "limits": {"step": 0.001}})
     others = node_config({"hardware": hardware})
