@@ -11,12 +11,12 @@ import rclpy
 from rclpy.action import ActionClient
 from rclpy.action.client import ClientGoalHandle
 from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import qos_profile_sensor_data
 from rclpy.task import Future
 
 from contact_core.base.errors import CommunicationError
 from contact_ros import environment
+from contact_ros.guarded_node import GuardedExecutor
 
 TIMEOUT = 30.0
 """How long an answer may take unless the caller says otherwise [s]."""
@@ -58,7 +58,7 @@ class GraphClient:
         self._context = Context()
         rclpy.init(context=self._context)
         self.node = rclpy.create_node(name, namespace=namespace, context=self._context)
-        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor = GuardedExecutor(context=self._context)
         self._executor.add_node(self.node)
         self._actions: dict[tuple[type, str], ActionClient] = {}
 

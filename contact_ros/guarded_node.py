@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import wraps
@@ -31,6 +32,7 @@ from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup
+from rclpy.event_handler import EventHandler
 from rclpy.executors import (
     ConditionReachedException,
     ShutdownException,
@@ -62,6 +64,9 @@ MAX_MESSAGE = 65_536
 
 WORDS = frozenset({"message", "error_string", "remedy"})
 """Fields of an answer for the reason of a refusal."""
+
+EVENTS_PERIOD = 1.0
+"""Between two looks at the middleware's events [s]."""
 
 MAX_ANSWERS = 10
 """Requests of one service that are answered at a time: as many as wait in its queue."""
@@ -514,7 +519,30 @@ class GuardedExecutor(SingleThreadedExecutor):
 
     That is what is malformed already when it is taken from the middleware, answers that cannot be
     sent, and callbacks of futures.
+
+    What the middleware says of partners that do not fit is heard once a second: to wait for all of
+    these events, two an entity, would take a fifth of what a node does in a tick.
     """
+
+    def __init__(self, *, context: Any = None) -> None:
+        """Create the executor, see :class:`rclpy.executors.SingleThreadedExecutor`."""
+        super().__init__(context=context)
+        self._next_events = 0.0
+        self._takes_events = False
+
+    def can_execute(self, entity: Any) -> bool:
+        """Tell whether to wait for something."""
+        if isinstance(entity, EventHandler) and not self._takes_events:
+            return False
+        waits: bool = super().can_execute(entity)
+        return waits
+
+    def _wait_for_ready_callbacks(self, *args: Any, **kwargs: Any) -> Any:
+        now = time.monotonic()
+        self._takes_events = now >= self._next_events
+        if self._takes_events:
+            self._next_events = now + EVENTS_PERIOD
+        yield from super()._wait_for_ready_callbacks(*args, **kwargs)
 
     def _spin_once_impl(
         self, timeout_sec: Any = None, wait_condition: Callable[[], bool] = lambda: False

@@ -18,8 +18,10 @@ from lifecycle_msgs.srv import ChangeState
 from rcl_interfaces.msg import Parameter, ParameterValue
 from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.action import ActionClient, ActionServer, CancelResponse
+from rclpy.event_handler import EventHandler, SubscriptionEventCallbacks
 from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import serialize_message
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
@@ -394,6 +396,30 @@ def test_the_executor_contains_what_is_raised_around_callbacks(
     future.add_done_callback(lambda future: 1 / 0)
     future.set_result(None)
     spin_until(executor, lambda: "ZeroDivision" in listener.internal_errors.latest)
+
+
+def test_partners_that_do_not_fit_are_told_without_waiting_for_that_all_the_time(
+    listener: Listener, executor: GuardedExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[object] = []
+    events = SubscriptionEventCallbacks(incompatible_qos=told.append)
+    heard = listener.create_subscription(String, "/talk", print, 10, event_callbacks=events)
+    looks: list[object] = []
+    add = EventHandler.add_to_wait_set
+    monkeypatch.setattr(
+        EventHandler, "add_to_wait_set", lambda *args: (looks.append(args[0]), add(*args))
+    )
+    other = rclpy.create_node("other")
+    other.create_publisher(
+        String, "/talk", QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+    )
+    waits, ends = 0, time.monotonic() + 10.0
+    while (not told or waits < 100) and time.monotonic() < ends:
+        executor.spin_once(timeout_sec=0.01)
+        waits += 1
+    other.destroy_node()
+    assert told
+    assert looks.count(heard.event_handlers[0]) <= waits / 10
 
 
 def test_the_error_of_a_thread_still_ends_the_node(
