@@ -159,15 +159,17 @@ class ClosedLoop:
                 if next(self._search, DECIDED) is DECIDED:
                     break
 
-    def room(self, state: np.ndarray) -> float:
-        """Return how far the robot is from the nearest object [m].
+    def gaps(self, states: np.ndarray) -> np.ndarray:
+        """Return how far the robot's links are from objects and from what is fixed [m].
 
         Args:
-            state: (n) x, or q alone.
+            states: (B, n) x, or q alone.
+
+        Returns:
+            (B, pairs) negative where they overlap.
         """
-        model = self._model
-        pairs = model.robot_pairs & (model.pair_object >= 0)
-        return float(model.dynamics.find_contacts(state[np.newaxis]).gap[0, pairs].min())
+        gaps: np.ndarray = self._model.dynamics.find_contacts(states).gap
+        return gaps[:, self._model.robot_pairs]
 
     def _touch(self) -> None:
         """Begin to push from where the robot is."""

@@ -21,6 +21,10 @@ OVERLAP = 0.05
 """By how much things may seem to overlap [m], for the same reason."""
 NEARBY, BRAKING = 0.015, 0.15
 """A touch may come where things seem so near [m]; the arm slows down before, in this time [s]."""
+PRESSED = -0.005
+"""What a command is so far inside of is touched [m]: it may be pushed faster than it is met."""
+BLOW = 280.0
+"""sqrt(k m), the force of an impact over its speed: 4 kg of an arm, a surface of 2e4 N/m [Ns/m]."""
 SHORTENING = 0.05
 """Of plans, relative; in 3-D it takes longer than what it saves."""
 
@@ -172,24 +176,21 @@ class ObjectMover:
     def _share(self, control: np.ndarray) -> float:
         """Return the share of the way to a command that is gone until the next look.
 
-        Going round, the arm is fast, but nears no object faster than it pushes: a touch is no
-        blow. The commands count: the arm comes after.
+        The arm is fast, but meets nothing faster than F / sqrt(k m), so that a touch presses no
+        harder than a push. The commands count: the arm comes after.
 
         Args:
             control: (n_a) [rad].
         """
         config, command = self._config, self._command
         assert command is not None
-        transit = self.loop.phase is Phase.TRANSIT
-        speed = config.transit_speed if transit else config.speed
+        speed = config.transit_speed if self.loop.phase is Phase.TRANSIT else config.speed
         way = float(np.linalg.norm(self._tool(control) - self._tool(command)))
         share = min(1.0, speed * config.period / max(way, 1e-9))
-        if transit:
-            room = self.loop.room(self._at(command))
-            nearer = room - self.loop.room(self._at(control))
-            fastest = config.speed + max(room - NEARBY, 0.0) / BRAKING
-            share = min(share, fastest * config.period / max(nearer, 1e-9))
-        return share
+        gap, then = self.loop.gaps(np.array([self._at(command), self._at(control)]))
+        fastest = config.force / BLOW + np.maximum(gap - NEARBY, 0.0) / BRAKING
+        nearer = np.where(gap > PRESSED, gap - then, 0.0)
+        return min(share, float((fastest * config.period / np.maximum(nearer, 1e-9)).min()))
 
     def _perceived(self, joints: np.ndarray) -> np.ndarray:
         """Return the state (n) as seen; angles go on from the last look, or from the goal."""
