@@ -20,9 +20,10 @@ import viser
 from viser._messages import RunJavascriptMessage
 
 from contact_aware_control.controllers import CONTROLLERS
-from contact_stack.viewer.serving import TITLE
 from contact_stack.viewer.snapshot import PageState
 
+TITLE = "contact stack"
+"""Of the page."""
 SCRIPT = Path(__file__).with_name("card.js")
 TRUE_COLOR, ESTIMATE_COLOR = (217, 115, 13), (11, 110, 153)
 BESIDE_COLOR = (217, 77, 64)

@@ -24,6 +24,7 @@ from tf2_msgs.msg import TFMessage
 
 from contact_aware_control.config import ControllerConfig
 from contact_core.base.config import nested, parameter
+from contact_core.model.serving import LOCAL
 from contact_core.robot.arm_state import ArmState
 from contact_core.robot.description import read_urdf
 from contact_core.robot.robot import HELD_OBJECT, Robot
@@ -48,7 +49,6 @@ from contact_stack.viewer.listener import Listener, ShownReference
 from contact_stack.viewer.page import Page
 from contact_stack.viewer.recording import OtherRun, load_recording
 from contact_stack.viewer.scene_model import SceneModel
-from contact_stack.viewer.serving import LOCAL
 from contact_stack.viewer.snapshot import PageState
 
 STEP = 0.1

@@ -12,9 +12,11 @@ import viser
 
 from contact_aware_control.estimation.config import ParticleConfig
 from contact_core.model.drawing import Canvas, Color, ForceArrows, silence
+from contact_core.model.serving import served_our_way
 from contact_stack.viewer.card import (
     BESIDE_COLOR,
     ESTIMATE_COLOR,
+    TITLE,
     TRUE_COLOR,
     Card,
     Sign,
@@ -24,7 +26,6 @@ from contact_stack.viewer.controls import HAND_COLOR, Permissions, TokenPrompt, 
 from contact_stack.viewer.drawing import FrictionCones, UrdfScene, light
 from contact_stack.viewer.objects import PLACE_COLOR
 from contact_stack.viewer.scene_model import SceneModel
-from contact_stack.viewer.serving import TITLE, served_our_way
 from contact_stack.viewer.snapshot import PageState
 
 ARROW_OFFSET = 0.015
@@ -73,7 +74,7 @@ class Page:
             history: Time in the plots of a robot that runs [s].
             pictures: Those of a recording, which plots show as a whole.
         """
-        with silence(), served_our_way(host):
+        with silence(), served_our_way(host, TITLE):
             self.server = viser.ViserServer(host, port, label=TITLE, verbose=False)
         self.server.scene.set_up_direction("+z")
         light(self.server)

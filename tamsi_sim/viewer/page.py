@@ -25,6 +25,7 @@ from contact_core.model.drawing import (
     pose_of,
     silence,
 )
+from contact_core.model.serving import served_our_way
 from contact_core.model.visuals import Visual, visuals
 from contact_core.multibody.collision.shapes import shape_to_coal
 from contact_core.robot.scene import Link
@@ -32,6 +33,7 @@ from tamsi_sim.arrays.data import Work
 from tamsi_sim.simulation.model import BuiltModel
 from tamsi_sim.simulation.observer import Observer
 
+TITLE = "simulation"
 FIXED: Color = (0.72, 0.72, 0.72)
 # Of collision shapes that move, instance by instance.
 COLORS: tuple[Color, ...] = (
@@ -239,8 +241,8 @@ class SimulationPage(ABC):
         """
         port = whole_number(port, "port", least=1)
         self._twin = engine.twin()
-        with silence():
-            self._server = viser.ViserServer(HOST, port, label="simulation", verbose=False)
+        with silence(), served_our_way(HOST, TITLE):
+            self._server = viser.ViserServer(HOST, port, label=TITLE, verbose=False)
         self.address = f"http://{HOST}:{self._server.get_port()}"
         self._links = LinkNodes(self._server, engine.built, collisions)
         low, high = self._links.box(self._twin.observer.poses())

@@ -10,7 +10,6 @@ from own_scenes import write_scene
 from contact_core.base.errors import ConfigError
 from contact_core.robot.scene_config import CameraConfig
 from irs_planner import build_problem, load_example, scene_problem
-from irs_planner.closed_loop import Phase
 from irs_planner.object_mover import MoverConfig, ObjectMover
 from irs_planner.search.grasps import draw_grasps
 from irs_planner.search.parts import at_once
@@ -74,7 +73,7 @@ def test_a_can_is_moved_to_its_goal_at_the_pace_that_was_asked_for(tmp_path):
         fastest.append(paces.max())
         # What is touched is not hit: the arm slows down before.
         room, nearer = rooms.transpose(1, 0, 2)
-        near = (-0.005 < room) & (room < 0.01)
+        near = (room > -0.005) & (room < 0.01)
         assert near.any()
         assert nearer[near].max() <= 1.2 * 0.036 * MoverConfig().period
         np.testing.assert_array_equal(np.abs(mover.error[:2]) <= 0.02, True)

@@ -2,6 +2,8 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from time import monotonic, sleep
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import numpy as np
 import pytest
@@ -34,6 +36,14 @@ def check_forces(shown, engine, scale):
     for (start, end), contact in zip(arrows, contacts, strict=True):
         np.testing.assert_allclose(start, contact.point, atol=1e-6)
         np.testing.assert_allclose(end - start, scale * contact.force, atol=1e-6)
+
+
+def test_the_page_is_one_for_any_locale_and_for_no_other_site():
+    with mugs().show() as page:
+        with urlopen(page.address) as answer:
+            assert "Intl.getCanonicalLocales(navigator.language)" in answer.read().decode()
+        with pytest.raises(HTTPError, match="403"):
+            urlopen(Request(page.address, headers={"Origin": "https://elsewhere.org"}))
 
 
 def test_a_visitor_sees_bodies_and_forces_where_they_are():

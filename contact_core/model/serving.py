@@ -1,4 +1,4 @@
-"""What the page's server answers: to whom, and a page that suits narrow windows."""
+"""What the server of a page answers: to whom, and a page that suits narrow windows."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from websockets.http11 import Request, Response
 
 from contact_core.model.drawing import for_any_locale
 
-TITLE = "contact stack"
-"""Of the panel, whose bar it is on."""
 LOCAL = ("127.0.0.1", "localhost", "::1")
 """Hosts that nobody else reaches."""
 OURS = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
@@ -27,24 +25,24 @@ GOODBYE = 0.5
 UNDER_WAY = 2
 """Messages that are sent before the first of them has arrived."""
 FRONT, CLOCK = ("/", "/index.html"), "/clock"
-CLOSED_PANEL = f"""<script>
+CLOSED_PANEL = """<script>
 // Where the panel is a sheet over the view, it is closed until a person opens it.
-if (matchMedia("(max-width: 36em)").matches) {{
-  const timer = setInterval(() => {{
+if (matchMedia("(max-width: 36em)").matches) {
+  const timer = setInterval(() => {
     const words = [...document.querySelectorAll("#root *")];
-    const bar = words.find((word) => !word.children.length && word.textContent === "{TITLE}");
-    if (bar) {{
+    const bar = words.find((word) => !word.children.length && word.textContent === "TITLE");
+    if (bar) {
       clearInterval(timer);
       bar.click();
-    }}
-  }}, 100);
-}}
+    }
+  }, 100);
+}
 </script>
 """
 
 
 @contextmanager
-def served_our_way(host: str) -> Iterator[None]:
+def served_our_way(host: str, title: str) -> Iterator[None]:
     """Let a page opened in the block refuse pages of other sites, suit narrow windows and end soon.
 
     A browser lets any site connect to this machine, and tells which one it was.
@@ -52,6 +50,7 @@ def served_our_way(host: str) -> Iterator[None]:
     Args:
         host: Address the page listens on; unless it is local, the page's own address is welcome
             too, which the browser tells as the host.
+        title: Of its panel, on whose bar it is.
     """
     serve = websockets.asyncio.server.serve
     local = host in LOCAL
@@ -69,7 +68,7 @@ def served_our_way(host: str) -> Iterator[None]:
             _send_newest(connection)
             page: Response | None = process_request(connection, request)
             if page is not None and request.path.partition("?")[0] in FRONT:
-                _fit(page)
+                _fit(page, title)
             return page
 
         return serve(*args, process_request=answer, close_timeout=GOODBYE, **options)
@@ -97,11 +96,11 @@ def _send_newest(connection: Any) -> None:
     connection.send = send_newest
 
 
-def _fit(page: Response) -> None:
+def _fit(page: Response, title: str) -> None:
     """Make Viser's page one for narrow windows, and for browsers of any locale."""
     packed = page.headers.get("Content-Encoding") == "gzip"
     body = (gzip.decompress(page.body) if packed else page.body).decode()
-    body = for_any_locale(body.replace("</body>", f"{CLOSED_PANEL}</body>"))
+    body = for_any_locale(body.replace("</body>", f"{CLOSED_PANEL.replace('TITLE', title)}</body>"))
     page.body = gzip.compress(body.encode()) if packed else body.encode()
     if "Content-Length" in page.headers:
         del page.headers["Content-Length"]
