@@ -22,7 +22,8 @@ OVERLAP = 0.05
 NEARBY, BRAKING = 0.015, 0.15
 """A touch may come where things seem so near [m]; the arm slows down before, in this time [s]."""
 PRESSED = -0.005
-"""What a command is so far inside of is touched [m]: it may be pushed faster than it is met."""
+"""What a command is so far inside of is touched [m]. A push is as fast as it is from 0 on, lest it
+never catches up with what rolls."""
 BLOW = 280.0
 """sqrt(k m), the force of an impact over its speed: 4 kg of an arm, a surface of 2e4 N/m [Ns/m]."""
 SHORTENING = 0.05
@@ -184,12 +185,13 @@ class ObjectMover:
         """
         config, command = self._config, self._command
         assert command is not None
-        speed = config.transit_speed if self.loop.phase is Phase.TRANSIT else config.speed
+        transit = self.loop.phase is Phase.TRANSIT
+        speed = config.transit_speed if transit else config.speed
         way = float(np.linalg.norm(self._tool(control) - self._tool(command)))
         share = min(1.0, speed * config.period / max(way, 1e-9))
         gap, then = self.loop.gaps(np.array([self._at(command), self._at(control)]))
         fastest = config.force / BLOW + np.maximum(gap - NEARBY, 0.0) / BRAKING
-        nearer = np.where(gap > PRESSED, gap - then, 0.0)
+        nearer = np.where(gap > (PRESSED if transit else 0.0), gap - then, 0.0)
         return min(share, float((fastest * config.period / np.maximum(nearer, 1e-9)).min()))
 
     def _perceived(self, joints: np.ndarray) -> np.ndarray:
