@@ -9,10 +9,14 @@ Each step solves for impulses p = h lambda such that, with v+ from M (v+ - v) = 
 Position limits are frictionless contacts. Rigid contacts are inelastic. Ground and obstacles that
 are not rigid answer penetration with the normal force of ``tamsi`` (5), (19),
 
-    lamN = k (-phi - h Jn v+)_+ (1 + d w)_+
+    lamN = k (-phi)_+ (1 + d w)_+
 
-with the speed w towards them before the step, then corrected to that after it: each is a
-complementarity problem with the diagonal entry 1 / (h^2 k (1 + d w)).
+by the trapezoidal rule: phi is the mean of both ends of the step, whose way is that of its mean
+speed, and w is that speed, found from that before the step and corrected. Backward Euler would take
+a share of omega h / 2 of each quarter of a bounce. With v+ as unknown, each is a complementarity
+problem
+
+    0 <= pN _|_ 4 phi / h + Jn (v + v+) + 4 pN / (h^2 k (1 + d w)) >= 0
 """
 
 from __future__ import annotations
@@ -251,7 +255,8 @@ def _advance(
     rows = contacts + limits
     total = rows + contacts * directions
     unknowns = total + contacts
-    solves = 1 if math.isinf(stiffness) else 1 + CORRECTIONS
+    yields = not math.isinf(stiffness)
+    solves = 1 + CORRECTIONS if yields else 1
     given, work, terms = np.empty(2 * size + shift.shape[1]), np.empty(registers), np.empty(outputs)
     inertia = np.empty((size, size))
     jacobian, inverse = np.zeros((total, size)), np.empty((total, size))
@@ -319,13 +324,17 @@ def _advance(
                     gaps[row] = limit_offsets[row - contacts]
                     for i in range(size):
                         gaps[row] += state[i] * jacobian[row, i]
-                offset[row] += gaps[row] / h
+                if yields and row < contacts:
+                    offset[row] += before[row] + 4.0 * gaps[row] / h
+                else:
+                    offset[row] += gaps[row] / h
                 speed[row] = before[row]
             for _ in range(solves):
                 for contact in range(contacts):
                     # With how fast it yields per impulse [1/kg].
-                    damping = max(1.0 - dissipation * speed[contact], MIN_DAMPING)
-                    matrix[contact, contact] = own[contact] + 1.0 / (h**2 * stiffness * damping)
+                    mean = 0.5 * (before[contact] + speed[contact])
+                    damping = max(1.0 - dissipation * mean, MIN_DAMPING)
+                    matrix[contact, contact] = own[contact] + 4.0 / (h**2 * stiffness * damping)
                 _solve_step(matrix, offset, contacts, near, part, some, tableau, basis, z)
                 for i in range(size):
                     after[i] = free[0, i]
@@ -335,16 +344,24 @@ def _advance(
                     speed[contact] = 0.0
                     for i in range(size):
                         speed[contact] += jacobian[contact, i] * after[i]
+                if not z[:contacts].any():
+                    break
+            # Position limits are rigid: what they stop ends the step there.
+            trapezoidal = yields and not z[contacts:rows].any()
             for contact in range(contacts):
                 # What the step would have ended with, had this point not been stopped.
                 ending = speed[contact] - own[contact] * z[contact]
-                met = _impact_speed(before[contact], ending, gaps[contact], z[contact], h)
+                if yields:
+                    left = gaps[contact] + 0.5 * h * (before[contact] + speed[contact])
+                    met = _touching_speed(before[contact], ending, gaps[contact], left, h)
+                else:
+                    met = _impact_speed(before[contact], ending, gaps[contact], z[contact], h)
                 impact[world, contact] = max(impact[world, contact], met)
                 slip[world, contact] = z[total + contact]
             for row in range(total):
                 impulses[world, row] += z[row]
             for i in range(size):
-                state[i] += h * after[i]
+                state[i] += 0.5 * h * (state[size + i] + after[i]) if trapezoidal else h * after[i]
                 state[size + i] = after[i]
 
 
@@ -467,6 +484,17 @@ def _impact_speed(before: float, after: float, gap: float, impulse: float, step:
         return 0.0
     moment = min(max(gap / max(-step * after, MIN_WAY), 0.0), 1.0)
     return max(-(before + moment * (after - before)), 0.0)
+
+
+@inner_kernel
+def _touching_speed(before: float, after: float, gap: float, left: float, step: float) -> float:
+    """Return the speed at which a point comes to touch what yields, in a step with that gap left.
+
+    In the air it is accelerated evenly.
+    """
+    if not (gap >= -TOUCHING and left < -TOUCHING):
+        return 0.0
+    return math.sqrt(max(before**2 - 2.0 * gap * (after - before) / step, 0.0))
 
 
 @inner_kernel
