@@ -30,7 +30,7 @@ import casadi
 import numpy as np
 
 from contact_core.base.errors import ContactStackError
-from contact_core.base.kernel import inner_kernel, kernel
+from contact_core.base.kernel import inlined_kernel, inner_kernel, kernel
 from robust_planner.contact_model import ContactModel
 from robust_planner.evaluation.tape import Tape, play, record
 from robust_planner.problem import TOUCHING, RobustProblem
@@ -44,7 +44,10 @@ MIN_WAY = 1e-12
 MIN_DAMPING = 1e-9
 """Of the factor 1 + d w of a force; keeps a quotient finite."""
 CORRECTIONS = 2
-"""Of the damping in a step; one is not that of ``tamsi_sim`` by some percent of an impact."""
+"""Of the damping in a step, at most; one is not that of ``tamsi_sim`` by some percent of an
+impact."""
+SAME_SPEED = 1e-6
+"""Damping need not be corrected for less [m/s]."""
 MIN_PIVOT = 1e-11
 """Entries of the pivot column below this do not block."""
 
@@ -105,7 +108,8 @@ def simulate_worlds(
         The motions.
     """
     model, count, knots = problem.model, len(worlds), controls.shape[-2]
-    controls = np.broadcast_to(controls, (count, knots, model.controls))
+    given = controls
+    controls = np.broadcast_to(given, (count, knots, model.controls))
     steps = np.full(knots - 1, problem.time_step) if times is None else np.diff(times)
     tape, rows = terms(model), model.contacts + len(model.limit_offsets)
     limits = model.limit_directions, model.limit_offsets
@@ -113,16 +117,22 @@ def simulate_worlds(
     forces = np.zeros((knots, count, rows + model.contacts * model.directions))
     slip, impact = (np.zeros((knots, count, model.contacts)) for _ in range(2))
     states[0] = starts(problem, worlds)
+    # Runs with the controls, so far, of the first one in the same world need not be made.
+    first = worlds.first_alike() if given.ndim == 3 else np.arange(count)
+    own = first == np.arange(count)
     for k, step in enumerate(steps.tolist(), 1):
+        own |= (controls[:, k - 1] != controls[first, k - 1]).any(axis=1)
         states[k] = states[k - 1]
         _advance(
-            tape.instructions, tape.constants, tape.registers, tape.outputs,
+            tape.instructions, tape.constants, tape.fixed, tape.registers, tape.outputs,
             *limits, model.grounded, model.directions,
             problem.stiffness, problem.dissipation,
             worlds.friction, worlds.height, worlds.mass, worlds.shift,
-            controls[:, k - 1] @ model.actuation.T, step / substeps, substeps,
+            controls[:, k - 1] @ model.actuation.T, step / substeps, substeps, np.flatnonzero(own),
             states[k], forces[k], slip[k], impact[k],
         )  # fmt: skip
+        for values in (states[k], forces[k], slip[k], impact[k]):
+            values[~own] = values[first[~own]]
         forces[k] /= step
     states, forces = states.swapaxes(0, 1), forces.swapaxes(0, 1)
     return BatchMotion(
@@ -205,6 +215,7 @@ def terms(model: ContactModel) -> Tape:
 def _advance(
     instructions: np.ndarray,
     constants: np.ndarray,
+    fixed: int,
     registers: int,
     outputs: int,
     limit_directions: np.ndarray,
@@ -220,16 +231,18 @@ def _advance(
     push: np.ndarray,
     h: float,
     substeps: int,
+    chosen: np.ndarray,
     states: np.ndarray,
     impulses: np.ndarray,
     slip: np.ndarray,
     impact: np.ndarray,
 ) -> None:
-    """Make some steps in all worlds.
+    """Make some steps in some worlds.
 
     Args:
         instructions: Of :func:`terms`.
         constants: Likewise.
+        fixed: Likewise.
         registers: Likewise.
         outputs: Likewise.
         limit_directions: Of the position limits (nq, nl).
@@ -245,12 +258,13 @@ def _advance(
         push: B u (n, nq) [N, Nm].
         h: Step [s].
         substeps: Number of steps.
+        chosen: In which worlds (m).
         states: (n, 2 nq), those after the steps in the end.
         impulses: (n, nc + nl + nc nd) [Ns], to which those of the steps are added.
         slip: gamma (n, nc) [m/s] of the last step.
         impact: (n, nc) [m/s], raised to the largest of the steps.
     """
-    count, size = push.shape
+    size = push.shape[1]
     contacts, limits = len(grounded), len(limit_offsets)
     rows = contacts + limits
     total = rows + contacts * directions
@@ -272,7 +286,8 @@ def _advance(
     for face in range(contacts * directions):
         matrix[rows + face, total + face // directions] = 1.0
         matrix[total + face // directions, rows + face] = -1.0
-    for world in range(count):
+    play(instructions[:fixed], constants[:fixed], given, work, terms)
+    for world in chosen:
         state = states[world]
         for contact in range(contacts):
             matrix[total + contact, contact] = friction[world]
@@ -281,7 +296,7 @@ def _advance(
         for _ in range(substeps):
             for i in range(2 * size):
                 given[i] = state[i]
-            play(instructions, constants, given, work, terms)
+            play(instructions[fixed:], constants[fixed:], given, work, terms)
             # What is as it was need not be factorised again: M, c, Jn and Jt of a sliding body.
             if first or _changed(terms, known, size * (size + 1), contacts):
                 first = False
@@ -340,11 +355,16 @@ def _advance(
                     after[i] = free[0, i]
                     for row in range(total):
                         after[i] += inverse[row, i] * z[row]
+                settled = True
                 for contact in range(contacts):
+                    guessed = speed[contact]
                     speed[contact] = 0.0
                     for i in range(size):
                         speed[contact] += jacobian[contact, i] * after[i]
-                if not z[:contacts].any():
+                    # Without an impulse it does not matter how it is damped.
+                    same = z[contact] == 0.0 or abs(speed[contact] - guessed) < SAME_SPEED
+                    settled = settled and same
+                if settled:
                     break
             # Position limits are rigid: what they stop ends the step there.
             trapezoidal = yields and not z[contacts:rows].any()
@@ -361,11 +381,12 @@ def _advance(
             for row in range(total):
                 impulses[world, row] += z[row]
             for i in range(size):
-                state[i] += 0.5 * h * (state[size + i] + after[i]) if trapezoidal else h * after[i]
+                mean = 0.5 * (state[size + i] + after[i]) if trapezoidal else after[i]
+                state[i] += h * mean
                 state[size + i] = after[i]
 
 
-@inner_kernel
+@inlined_kernel
 def _solve_step(
     matrix: np.ndarray,
     offset: np.ndarray,
@@ -410,6 +431,8 @@ def _solve_step(
             if near[owner]:
                 part[count] = i
                 count += 1
+        if _presses(matrix, offset, near, part[:count], z):
+            continue
         if count == len(offset):
             _lemke(matrix, offset, tableau, basis, z)
             return
@@ -428,7 +451,26 @@ def _solve_step(
                 z[total + contact] = max(z[total + contact], sliding)
 
 
-@inner_kernel
+@inlined_kernel
+def _presses(
+    matrix: np.ndarray, offset: np.ndarray, near: np.ndarray, part: np.ndarray, z: np.ndarray
+) -> bool:
+    """Return whether a single normal or limit acts alone, without friction, and find with what."""
+    row, number = 0, 0
+    for i in range(len(near)):
+        if near[i]:
+            row, number = i, number + 1
+    if number != 1:
+        return False
+    z[row] = -offset[row] / matrix[row, row]
+    for i in part:
+        if i != row and not offset[i] + matrix[i, row] * z[row] >= 0.0:
+            z[row] = 0.0
+            return False
+    return True
+
+
+@inlined_kernel
 def _moved(matrix: np.ndarray, offset: np.ndarray, z: np.ndarray, row: int, total: int) -> float:
     """Return by how much impulses open a gap, or turn a motion."""
     motion = offset[row]
@@ -437,7 +479,7 @@ def _moved(matrix: np.ndarray, offset: np.ndarray, z: np.ndarray, row: int, tota
     return float(motion)
 
 
-@inner_kernel
+@inlined_kernel
 def _changed(terms: np.ndarray, known: np.ndarray, distances: int, contacts: int) -> bool:
     """Return whether anything is different but the distances, of which there are some."""
     for i in range(len(terms)):
@@ -458,7 +500,7 @@ def _factorise(matrix: np.ndarray) -> None:
             matrix[i, j] /= matrix[j, j]
 
 
-@inner_kernel
+@inlined_kernel
 def _solve(factors: np.ndarray, values: np.ndarray) -> None:
     """Solve L D L' x = b for each row, in place."""
     count, size = values.shape
@@ -473,7 +515,7 @@ def _solve(factors: np.ndarray, values: np.ndarray) -> None:
                 values[row, i] -= factors[k, i] * values[row, k]
 
 
-@inner_kernel
+@inlined_kernel
 def _impact_speed(before: float, after: float, gap: float, impulse: float, step: float) -> float:
     """Return the speed of a contact point at the moment in the step at which it touches.
 
@@ -486,7 +528,7 @@ def _impact_speed(before: float, after: float, gap: float, impulse: float, step:
     return max(-(before + moment * (after - before)), 0.0)
 
 
-@inner_kernel
+@inlined_kernel
 def _touching_speed(before: float, after: float, gap: float, left: float, step: float) -> float:
     """Return the speed at which a point comes to touch what yields, in a step with that gap left.
 
