@@ -43,6 +43,12 @@ class Tape:
     registers: int
     outputs: int
 
+    @property
+    def varying(self) -> np.ndarray:
+        """Indices of the results that the argument matters to."""
+        own = self.instructions[self.fixed :]
+        return np.asarray(own[own[:, 0] == OUTPUT, 1])
+
 
 def record(function: casadi.Function) -> Tape:
     """Read a function of scalar expressions.

@@ -101,7 +101,7 @@ def simulate_worlds(
         controls: u (N, nu) [N, Nm] for all worlds, or (n, N, nu); the last one is not used.
         worlds: The worlds (n).
         substeps: Steps of the simulation from knot to knot. Where points touch the ground is off
-            by up to one of them.
+            by up to one of them; where it yields, one has to be short against a bounce.
         times: Of the knots (N) [s]; None for the problem's time step.
 
     Returns:
@@ -113,6 +113,10 @@ def simulate_worlds(
     steps = np.full(knots - 1, problem.time_step) if times is None else np.diff(times)
     tape, rows = terms(model), model.contacts + len(model.limit_offsets)
     limits = model.limit_directions, model.limit_offsets
+    distances = model.coordinates * (model.coordinates + 1)
+    evenly = not math.isinf(problem.stiffness) and bool(
+        np.isin(tape.varying, np.arange(distances, distances + model.contacts)).all()
+    )
     states = np.zeros((knots, count, 2 * model.coordinates))
     forces = np.zeros((knots, count, rows + model.contacts * model.directions))
     slip, impact = (np.zeros((knots, count, model.contacts)) for _ in range(2))
@@ -126,7 +130,7 @@ def simulate_worlds(
         _advance(
             tape.instructions, tape.constants, tape.fixed, tape.registers, tape.outputs,
             *limits, model.grounded, model.directions,
-            problem.stiffness, problem.dissipation,
+            problem.stiffness, problem.dissipation, evenly,
             worlds.friction, worlds.height, worlds.mass, worlds.shift,
             controls[:, k - 1] @ model.actuation.T, step / substeps, substeps, np.flatnonzero(own),
             states[k], forces[k], slip[k], impact[k],
@@ -224,6 +228,7 @@ def _advance(
     directions: int,
     stiffness: float,
     dissipation: float,
+    evenly: bool,
     friction: np.ndarray,
     height: np.ndarray,
     mass: np.ndarray,
@@ -251,6 +256,7 @@ def _advance(
         directions: nd, of friction.
         stiffness: k [N/m].
         dissipation: d [s/m].
+        evenly: Whether what touches nothing is accelerated evenly: then it is moved at once.
         friction: mu of each world (n).
         height: Of the ground (n) [m].
         mass: Factor (n).
@@ -293,7 +299,8 @@ def _advance(
             matrix[total + contact, contact] = friction[world]
         given[2 * size :] = shift[world]
         first = True
-        for _ in range(substeps):
+        for done in range(substeps):
+            clear = evenly
             for i in range(2 * size):
                 given[i] = state[i]
             play(instructions[fixed:], constants[fixed:], given, work, terms)
@@ -339,11 +346,27 @@ def _advance(
                     gaps[row] = limit_offsets[row - contacts]
                     for i in range(size):
                         gaps[row] += state[i] * jacobian[row, i]
+                if clear:
+                    gained = offset[row] - before[row]
+                    clear = _stays_off(gaps[row] / h, before[row], gained, substeps - done)
                 if yields and row < contacts:
                     offset[row] += before[row] + 4.0 * gaps[row] / h
                 else:
                     offset[row] += gaps[row] / h
                 speed[row] = before[row]
+            if clear:
+                for i in range(size):
+                    gained = (substeps - done) * (free[0, i] - state[size + i])
+                    state[i] += h * (substeps - done) * (state[size + i] + 0.5 * gained)
+                    state[size + i] += gained
+                for contact in range(contacts):
+                    slip[world, contact] = 0.0
+                    for face in range(
+                        rows + contact * directions, rows + (contact + 1) * directions
+                    ):
+                        gained = (substeps - done) * (offset[face] - before[face])
+                        slip[world, contact] = max(slip[world, contact], -before[face] - gained)
+                break
             for _ in range(solves):
                 for contact in range(contacts):
                     # With how fast it yields per impulse [1/kg].
@@ -513,6 +536,22 @@ def _solve(factors: np.ndarray, values: np.ndarray) -> None:
             values[row, i] /= factors[i, i]
             for k in range(i + 1, size):
                 values[row, i] -= factors[k, i] * values[row, k]
+
+
+@inlined_kernel
+def _stays_off(gap: float, speed: float, gained: float, steps: int) -> bool:
+    """Return whether a gap stays open for some steps, in units of how far a speed leads in one.
+
+    Args:
+        gap: [m/s].
+        speed: At which it opens [m/s].
+        gained: By the speed in each step [m/s].
+        steps: Number of steps.
+    """
+    least = min(gap, gap + steps * (speed + 0.5 * gained * steps))
+    if 0.0 < -speed < gained * steps:
+        least = gap - 0.5 * speed * speed / gained
+    return least > 0.0
 
 
 @inlined_kernel
