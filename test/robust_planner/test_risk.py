@@ -258,11 +258,14 @@ def test_bad_values_are_named(sled: Example, changes: dict[str, object], message
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("risk", [0.05, 0.01])
 @pytest.mark.parametrize("name", ["block", "sled", "table_approach"])
-def test_promises_hold_in_tamsi_sim(name: str, risk: float) -> None:
-    """10 000 runs: the 95 % interval ends below 7 %, or 1.4 times what was promised.
+def test_promises_hold_in_tamsi_sim(
+    name: str, risk: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """4000 runs: the 95 % interval ends below 7 %, or 1.4 times what was promised.
 
     The tool bounces off the table: a hundredth is not reached, and the least that was is promised.
     """
+    monkeypatch.setattr(risk_planner, "SIGMA_FACTORS", (1.0, 2.0))
     example = make_example(name)
     uncertain = example.uncertain
     if name == "sled":
@@ -276,7 +279,7 @@ def test_promises_hold_in_tamsi_sim(name: str, risk: float) -> None:
         assert risk < promised < 0.05
     else:
         assert plan.status is PlanStatus.SUCCEEDED
-    worlds = draw_worlds(problem, uncertain, 10_000, 1, "judge in tamsi_sim")
+    worlds = draw_worlds(problem, uncertain, 4000, 1, "judge in tamsi_sim")
     judged = failure_rate(
         problem, example.failure, plan.trajectory.control, worlds, simulate_in_tamsi
     )
