@@ -62,7 +62,8 @@ def record(function: casadi.Function) -> Tape:
     Raises:
         PlanningProblemError: If the function has an operation that is not known here.
     """
-    rows, constants, varies = [], [], []
+    rows, constants = [], []
+    varies: list[bool] = []
     # Each result has a register of its own, so that the order may change.
     holds: dict[int, int] = {}
     for index in range(function.n_instructions()):
