@@ -31,7 +31,7 @@ def plan_globally(
     """Plan a motion from anywhere: let go, go round and push elsewhere as often as it takes.
 
     Horizon, reference and first guess of the problem do not matter, its goal, tolerances and
-    bounds do. The same seed gives the same plan, if no time budget ends the search.
+    bounds do. The same seed gives the same plan, if no time budget ends the search or the trial.
 
     Args:
         problem: A scene with contact, start, goal, tolerances, bounds and cost.
@@ -83,15 +83,19 @@ def _judge(
     judge = find_judge(problem, settings)
     if isinstance(judge, str):
         return PlanStatus.REACHED_IN_MODEL, motions, judge
+    late = StopCondition(settings.judge_budget or math.inf, lambda: stop.reason is not None)
     try:
-        trial = try_out(problem, motions, settings, judge, stop, watch)
+        trial = try_out(problem, motions, settings, judge, late, watch)
     except ContactStackError as error:
         return PlanStatus.REACHED_IN_MODEL, motions, f"the judge cannot try it: {error}"
     if not trial.reason:
         return PlanStatus.SUCCEEDED, trial.motions, ""
     canceled = stop.reason is PlanStatus.CANCELED
     status = PlanStatus.CANCELED if canceled else PlanStatus.REACHED_IN_MODEL
-    return status, motions, trial.reason
+    reason = trial.reason
+    if late.reason is not None and stop.reason is None:
+        reason += f" (the judge took longer than judge_budget, {settings.judge_budget:g} s)"
+    return status, motions, reason
 
 
 def _result(

@@ -132,8 +132,10 @@ def try_out(
     for _ in range(TRIES):
         attempt = _Attempt(problem, own, judge, stop, watch)
         seen = attempt.pass_by(gentle, motions) if stubborn else attempt.look(gentle, plan)
-        if not seen.reason or stop.reason is not None:
+        if not seen.reason:
             return seen
+        if stop.reason is not None:
+            break
         if attempt.beyond:
             # What tipped is pushed lower and more slowly, and the model lets it tilt less.
             gentle, own, plan = _gentler(gentle), replace(own, height=CAUTION * own.height), []

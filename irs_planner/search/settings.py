@@ -53,6 +53,12 @@ class SearchSettings:
     judge: str = parameter(
         "", "who carries a plan out before it is called good; empty: who is installed, none: nobody"
     )
+    judge_budget: float = parameter(
+        60.0,
+        "time after which the judge of a plan is not waited for any more; 0 for no limit",
+        unit="s",
+        low=0.0,
+    )
 
 
 @dataclass(frozen=True)

@@ -29,16 +29,25 @@ class Tape:
     """What a function of one vector does.
 
     Attributes:
-        instructions: Operation, where its result goes, and where its arguments are (n, 4).
+        instructions: Operation, where its result goes, and where its arguments are (n, 4). Those
+            that the argument does not matter to come first: they need to be played once.
         constants: Of the instructions that have one (n).
+        fixed: Number of those that come first.
         registers: Number of numbers to work with.
         outputs: Number of results.
     """
 
     instructions: np.ndarray
     constants: np.ndarray
+    fixed: int
     registers: int
     outputs: int
+
+    @property
+    def varying(self) -> np.ndarray:
+        """Indices of the results that the argument matters to."""
+        own = self.instructions[self.fixed :]
+        return np.asarray(own[own[:, 0] == OUTPUT, 1])
 
 
 def record(function: casadi.Function) -> Tape:
@@ -54,6 +63,9 @@ def record(function: casadi.Function) -> Tape:
         PlanningProblemError: If the function has an operation that is not known here.
     """
     rows, constants = [], []
+    varies: list[bool] = []
+    # Each result has a register of its own, so that the order may change.
+    holds: dict[int, int] = {}
     for index in range(function.n_instructions()):
         operation = function.instruction_id(index)
         target, given = function.instruction_output(index), function.instruction_input(index)
@@ -69,10 +81,21 @@ def record(function: casadi.Function) -> Tape:
                 f"'{function.name()}' has operation {operation} of CasADi, which worlds cannot be "
                 "simulated with: write the model without it"
             )
+        if operation not in (INPUT, CONSTANT):
+            given = [holds[register] for register in given]
+        varies.append(operation == INPUT or any(varies[source] for source in given))
+        if operation != OUTPUT:
+            holds[target[0]] = index
+            target = [index]
         rows.append((operation, target[0], *given, *(0,) * (2 - len(given))))
         constants.append(constant)
+    order = np.argsort(varies, kind="stable")
     return Tape(
-        np.array(rows, dtype=np.int64), np.array(constants), function.sz_w(), function.nnz_out()
+        np.array(rows, dtype=np.int64)[order],
+        np.array(constants)[order],
+        len(varies) - sum(varies),
+        len(varies),
+        function.nnz_out(),
     )
 
 

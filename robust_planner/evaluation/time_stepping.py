@@ -9,10 +9,14 @@ Each step solves for impulses p = h lambda such that, with v+ from M (v+ - v) = 
 Position limits are frictionless contacts. Rigid contacts are inelastic. Ground and obstacles that
 are not rigid answer penetration with the normal force of ``tamsi`` (5), (19),
 
-    lamN = k (-phi - h Jn v+)_+ (1 + d w)_+
+    lamN = k (-phi)_+ (1 + d w)_+
 
-with the speed w towards them before the step, then corrected to that after it: each is a
-complementarity problem with the diagonal entry 1 / (h^2 k (1 + d w)).
+by the trapezoidal rule: phi is the mean of both ends of the step, whose way is that of its mean
+speed, and w is that speed, found from that before the step and corrected. Backward Euler would take
+a share of omega h / 2 of each quarter of a bounce. With v+ as unknown, each is a complementarity
+problem
+
+    0 <= pN _|_ 4 phi / h + Jn (v + v+) + 4 pN / (h^2 k (1 + d w)) >= 0
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ import casadi
 import numpy as np
 
 from contact_core.base.errors import ContactStackError
-from contact_core.base.kernel import inner_kernel, kernel
+from contact_core.base.kernel import inlined_kernel, inner_kernel, kernel
 from robust_planner.contact_model import ContactModel
 from robust_planner.evaluation.tape import Tape, play, record
 from robust_planner.problem import TOUCHING, RobustProblem
@@ -40,7 +44,10 @@ MIN_WAY = 1e-12
 MIN_DAMPING = 1e-9
 """Of the factor 1 + d w of a force; keeps a quotient finite."""
 CORRECTIONS = 2
-"""Of the damping in a step; one is not that of ``tamsi_sim`` by some percent of an impact."""
+"""Of the damping in a step, at most; one is not that of ``tamsi_sim`` by some percent of an
+impact."""
+SAME_SPEED = 1e-6
+"""Damping need not be corrected for less [m/s]."""
 MIN_PIVOT = 1e-11
 """Entries of the pivot column below this do not block."""
 
@@ -94,31 +101,42 @@ def simulate_worlds(
         controls: u (N, nu) [N, Nm] for all worlds, or (n, N, nu); the last one is not used.
         worlds: The worlds (n).
         substeps: Steps of the simulation from knot to knot. Where points touch the ground is off
-            by up to one of them.
+            by up to one of them; where it yields, one has to be short against a bounce.
         times: Of the knots (N) [s]; None for the problem's time step.
 
     Returns:
         The motions.
     """
     model, count, knots = problem.model, len(worlds), controls.shape[-2]
-    controls = np.broadcast_to(controls, (count, knots, model.controls))
+    given = controls
+    controls = np.broadcast_to(given, (count, knots, model.controls))
     steps = np.full(knots - 1, problem.time_step) if times is None else np.diff(times)
     tape, rows = terms(model), model.contacts + len(model.limit_offsets)
     limits = model.limit_directions, model.limit_offsets
+    distances = model.coordinates * (model.coordinates + 1)
+    evenly = not math.isinf(problem.stiffness) and bool(
+        np.isin(tape.varying, np.arange(distances, distances + model.contacts)).all()
+    )
     states = np.zeros((knots, count, 2 * model.coordinates))
     forces = np.zeros((knots, count, rows + model.contacts * model.directions))
     slip, impact = (np.zeros((knots, count, model.contacts)) for _ in range(2))
     states[0] = starts(problem, worlds)
+    # Runs with the controls, so far, of the first one in the same world need not be made.
+    first = worlds.first_alike() if given.ndim == 3 else np.arange(count)
+    own = first == np.arange(count)
     for k, step in enumerate(steps.tolist(), 1):
+        own |= (controls[:, k - 1] != controls[first, k - 1]).any(axis=1)
         states[k] = states[k - 1]
         _advance(
-            tape.instructions, tape.constants, tape.registers, tape.outputs,
+            tape.instructions, tape.constants, tape.fixed, tape.registers, tape.outputs,
             *limits, model.grounded, model.directions,
-            problem.stiffness, problem.dissipation,
+            problem.stiffness, problem.dissipation, evenly,
             worlds.friction, worlds.height, worlds.mass, worlds.shift,
-            controls[:, k - 1] @ model.actuation.T, step / substeps, substeps,
+            controls[:, k - 1] @ model.actuation.T, step / substeps, substeps, np.flatnonzero(own),
             states[k], forces[k], slip[k], impact[k],
         )  # fmt: skip
+        for values in (states[k], forces[k], slip[k], impact[k]):
+            values[~own] = values[first[~own]]
         forces[k] /= step
     states, forces = states.swapaxes(0, 1), forces.swapaxes(0, 1)
     return BatchMotion(
@@ -201,6 +219,7 @@ def terms(model: ContactModel) -> Tape:
 def _advance(
     instructions: np.ndarray,
     constants: np.ndarray,
+    fixed: int,
     registers: int,
     outputs: int,
     limit_directions: np.ndarray,
@@ -209,6 +228,7 @@ def _advance(
     directions: int,
     stiffness: float,
     dissipation: float,
+    evenly: bool,
     friction: np.ndarray,
     height: np.ndarray,
     mass: np.ndarray,
@@ -216,16 +236,18 @@ def _advance(
     push: np.ndarray,
     h: float,
     substeps: int,
+    chosen: np.ndarray,
     states: np.ndarray,
     impulses: np.ndarray,
     slip: np.ndarray,
     impact: np.ndarray,
 ) -> None:
-    """Make some steps in all worlds.
+    """Make some steps in some worlds.
 
     Args:
         instructions: Of :func:`terms`.
         constants: Likewise.
+        fixed: Likewise.
         registers: Likewise.
         outputs: Likewise.
         limit_directions: Of the position limits (nq, nl).
@@ -234,6 +256,7 @@ def _advance(
         directions: nd, of friction.
         stiffness: k [N/m].
         dissipation: d [s/m].
+        evenly: Whether what touches nothing is accelerated evenly: then it is moved at once.
         friction: mu of each world (n).
         height: Of the ground (n) [m].
         mass: Factor (n).
@@ -241,17 +264,19 @@ def _advance(
         push: B u (n, nq) [N, Nm].
         h: Step [s].
         substeps: Number of steps.
+        chosen: In which worlds (m).
         states: (n, 2 nq), those after the steps in the end.
         impulses: (n, nc + nl + nc nd) [Ns], to which those of the steps are added.
         slip: gamma (n, nc) [m/s] of the last step.
         impact: (n, nc) [m/s], raised to the largest of the steps.
     """
-    count, size = push.shape
+    size = push.shape[1]
     contacts, limits = len(grounded), len(limit_offsets)
     rows = contacts + limits
     total = rows + contacts * directions
     unknowns = total + contacts
-    solves = 1 if math.isinf(stiffness) else 1 + CORRECTIONS
+    yields = not math.isinf(stiffness)
+    solves = 1 + CORRECTIONS if yields else 1
     given, work, terms = np.empty(2 * size + shift.shape[1]), np.empty(registers), np.empty(outputs)
     inertia = np.empty((size, size))
     jacobian, inverse = np.zeros((total, size)), np.empty((total, size))
@@ -267,16 +292,18 @@ def _advance(
     for face in range(contacts * directions):
         matrix[rows + face, total + face // directions] = 1.0
         matrix[total + face // directions, rows + face] = -1.0
-    for world in range(count):
+    play(instructions[:fixed], constants[:fixed], given, work, terms)
+    for world in chosen:
         state = states[world]
         for contact in range(contacts):
             matrix[total + contact, contact] = friction[world]
         given[2 * size :] = shift[world]
         first = True
-        for _ in range(substeps):
+        for done in range(substeps):
+            clear = evenly
             for i in range(2 * size):
                 given[i] = state[i]
-            play(instructions, constants, given, work, terms)
+            play(instructions[fixed:], constants[fixed:], given, work, terms)
             # What is as it was need not be factorised again: M, c, Jn and Jt of a sliding body.
             if first or _changed(terms, known, size * (size + 1), contacts):
                 first = False
@@ -319,36 +346,70 @@ def _advance(
                     gaps[row] = limit_offsets[row - contacts]
                     for i in range(size):
                         gaps[row] += state[i] * jacobian[row, i]
-                offset[row] += gaps[row] / h
+                if clear:
+                    gained = offset[row] - before[row]
+                    clear = _stays_off(gaps[row] / h, before[row], gained, substeps - done)
+                if yields and row < contacts:
+                    offset[row] += before[row] + 4.0 * gaps[row] / h
+                else:
+                    offset[row] += gaps[row] / h
                 speed[row] = before[row]
+            if clear:
+                for i in range(size):
+                    gained = (substeps - done) * (free[0, i] - state[size + i])
+                    state[i] += h * (substeps - done) * (state[size + i] + 0.5 * gained)
+                    state[size + i] += gained
+                for contact in range(contacts):
+                    slip[world, contact] = 0.0
+                    for face in range(
+                        rows + contact * directions, rows + (contact + 1) * directions
+                    ):
+                        gained = (substeps - done) * (offset[face] - before[face])
+                        slip[world, contact] = max(slip[world, contact], -before[face] - gained)
+                break
             for _ in range(solves):
                 for contact in range(contacts):
                     # With how fast it yields per impulse [1/kg].
-                    damping = max(1.0 - dissipation * speed[contact], MIN_DAMPING)
-                    matrix[contact, contact] = own[contact] + 1.0 / (h**2 * stiffness * damping)
+                    mean = 0.5 * (before[contact] + speed[contact])
+                    damping = max(1.0 - dissipation * mean, MIN_DAMPING)
+                    matrix[contact, contact] = own[contact] + 4.0 / (h**2 * stiffness * damping)
                 _solve_step(matrix, offset, contacts, near, part, some, tableau, basis, z)
                 for i in range(size):
                     after[i] = free[0, i]
                     for row in range(total):
                         after[i] += inverse[row, i] * z[row]
+                settled = True
                 for contact in range(contacts):
+                    guessed = speed[contact]
                     speed[contact] = 0.0
                     for i in range(size):
                         speed[contact] += jacobian[contact, i] * after[i]
+                    # Without an impulse it does not matter how it is damped.
+                    same = z[contact] == 0.0 or abs(speed[contact] - guessed) < SAME_SPEED
+                    settled = settled and same
+                if settled:
+                    break
+            # Position limits are rigid: what they stop ends the step there.
+            trapezoidal = yields and not z[contacts:rows].any()
             for contact in range(contacts):
                 # What the step would have ended with, had this point not been stopped.
                 ending = speed[contact] - own[contact] * z[contact]
-                met = _impact_speed(before[contact], ending, gaps[contact], z[contact], h)
+                if yields:
+                    left = gaps[contact] + 0.5 * h * (before[contact] + speed[contact])
+                    met = _touching_speed(before[contact], ending, gaps[contact], left, h)
+                else:
+                    met = _impact_speed(before[contact], ending, gaps[contact], z[contact], h)
                 impact[world, contact] = max(impact[world, contact], met)
                 slip[world, contact] = z[total + contact]
             for row in range(total):
                 impulses[world, row] += z[row]
             for i in range(size):
-                state[i] += h * after[i]
+                mean = 0.5 * (state[size + i] + after[i]) if trapezoidal else after[i]
+                state[i] += h * mean
                 state[size + i] = after[i]
 
 
-@inner_kernel
+@inlined_kernel
 def _solve_step(
     matrix: np.ndarray,
     offset: np.ndarray,
@@ -393,6 +454,8 @@ def _solve_step(
             if near[owner]:
                 part[count] = i
                 count += 1
+        if _presses(matrix, offset, near, part[:count], z):
+            continue
         if count == len(offset):
             _lemke(matrix, offset, tableau, basis, z)
             return
@@ -411,7 +474,26 @@ def _solve_step(
                 z[total + contact] = max(z[total + contact], sliding)
 
 
-@inner_kernel
+@inlined_kernel
+def _presses(
+    matrix: np.ndarray, offset: np.ndarray, near: np.ndarray, part: np.ndarray, z: np.ndarray
+) -> bool:
+    """Return whether a single normal or limit acts alone, without friction, and find with what."""
+    row, number = 0, 0
+    for i in range(len(near)):
+        if near[i]:
+            row, number = i, number + 1
+    if number != 1:
+        return False
+    z[row] = -offset[row] / matrix[row, row]
+    for i in part:
+        if i != row and not offset[i] + matrix[i, row] * z[row] >= 0.0:
+            z[row] = 0.0
+            return False
+    return True
+
+
+@inlined_kernel
 def _moved(matrix: np.ndarray, offset: np.ndarray, z: np.ndarray, row: int, total: int) -> float:
     """Return by how much impulses open a gap, or turn a motion."""
     motion = offset[row]
@@ -420,7 +502,7 @@ def _moved(matrix: np.ndarray, offset: np.ndarray, z: np.ndarray, row: int, tota
     return float(motion)
 
 
-@inner_kernel
+@inlined_kernel
 def _changed(terms: np.ndarray, known: np.ndarray, distances: int, contacts: int) -> bool:
     """Return whether anything is different but the distances, of which there are some."""
     for i in range(len(terms)):
@@ -441,7 +523,7 @@ def _factorise(matrix: np.ndarray) -> None:
             matrix[i, j] /= matrix[j, j]
 
 
-@inner_kernel
+@inlined_kernel
 def _solve(factors: np.ndarray, values: np.ndarray) -> None:
     """Solve L D L' x = b for each row, in place."""
     count, size = values.shape
@@ -456,7 +538,23 @@ def _solve(factors: np.ndarray, values: np.ndarray) -> None:
                 values[row, i] -= factors[k, i] * values[row, k]
 
 
-@inner_kernel
+@inlined_kernel
+def _stays_off(gap: float, speed: float, gained: float, steps: int) -> bool:
+    """Return whether a gap stays open for some steps, in units of how far a speed leads in one.
+
+    Args:
+        gap: [m/s].
+        speed: At which it opens [m/s].
+        gained: By the speed in each step [m/s].
+        steps: Number of steps.
+    """
+    least = min(gap, gap + steps * (speed + 0.5 * gained * steps))
+    if 0.0 < -speed < gained * steps:
+        least = gap - 0.5 * speed * speed / gained
+    return least > 0.0
+
+
+@inlined_kernel
 def _impact_speed(before: float, after: float, gap: float, impulse: float, step: float) -> float:
     """Return the speed of a contact point at the moment in the step at which it touches.
 
@@ -467,6 +565,17 @@ def _impact_speed(before: float, after: float, gap: float, impulse: float, step:
         return 0.0
     moment = min(max(gap / max(-step * after, MIN_WAY), 0.0), 1.0)
     return max(-(before + moment * (after - before)), 0.0)
+
+
+@inlined_kernel
+def _touching_speed(before: float, after: float, gap: float, left: float, step: float) -> float:
+    """Return the speed at which a point comes to touch what yields, in a step with that gap left.
+
+    In the air it is accelerated evenly.
+    """
+    if not (gap >= -TOUCHING and left < -TOUCHING):
+        return 0.0
+    return math.sqrt(max(before**2 - 2.0 * gap * (after - before) / step, 0.0))
 
 
 @inner_kernel

@@ -298,9 +298,14 @@ class _Search:
         """Improve controls in the world: whoever optimises makes use of what a long step does."""
         self._refine(controls, tail)
         while True:
+            failed: list[tuple[int, int]] = []  # from the same controls
             for coarser, parts in ATTEMPTED:
-                shooting = self._shooting(tail, coarser=coarser, parts=parts)
+                rough = max(self._first, self._substeps // coarser)
+                if (rough, parts) in failed:
+                    continue
+                shooting = self._shooting(tail, rough=rough, parts=parts)
                 shot = shooting.improve(controls, scale, weight, self._stop)
+                failed = [*failed, (rough, parts)] if shot.controls is controls else []
                 controls = shot.controls
                 if not 1.0 + self.settings.margin < shot.severity.max() < HOPELESS:
                     break
@@ -376,14 +381,14 @@ class _Search:
             limit_force=motion.limit_force[0],
         )
 
-    def _shooting(self, tail: float, finer: int = 1, coarser: int = 1, parts: int = 1) -> Shooting:
+    def _shooting(self, tail: float, finer: int = 1, rough: int = 0, parts: int = 1) -> Shooting:
         settings, config = self.settings, self.settings.shooting
         config = dataclasses.replace(config, nodes=max(2, config.nodes // parts))
         worlds = spread_worlds(self._problem, self._uncertain, settings.worlds, tail, settings.seed)
         return Shooting(
             self._problem, self._failure, worlds, settings.margin, config,
             partial(simulate_worlds, substeps=finer * self._substeps),
-            partial(simulate_worlds, substeps=max(self._first, self._substeps // coarser)),
+            partial(simulate_worlds, substeps=rough or self._substeps),
         )  # fmt: skip
 
     def _weight(self, controls: np.ndarray) -> float:

@@ -179,13 +179,16 @@ class Shooting:
         body sticks or slides.
         """
         count, size = len(self._worlds), len(self._shapes)
-        varied = shot.controls + difference * np.concatenate([self._shapes, -self._shapes])
-        worlds = self._worlds.select(np.repeat(np.arange(count), 2 * size))
-        planned = np.arange(2 * count * size) < 2 * size
+        varied = difference * np.concatenate([self._shapes, -self._shapes])
+        # What is varied goes first as the controls themselves do, which is simulated once.
+        varied = shot.controls + np.concatenate([np.zeros_like(varied[:1]), varied])
+        runs = len(varied)
+        worlds = self._worlds.select(np.repeat(np.arange(count), runs))
+        planned = np.arange(count * runs) < runs
         shots = self._shots(self._differentiate, np.tile(varied, (count, 1, 1)), worlds, planned)
-        up, down = np.split(shots.residuals, 2)
-        use = shots.use.reshape(count, 2, size, -1)
-        use = (use[:, 0] - use[:, 1]).swapaxes(1, 2)
+        up, down = np.split(shots.residuals[1:], 2)
+        use = shots.use.reshape(count, runs, -1)
+        use = (use[:, 1 : 1 + size] - use[:, 1 + size :]).swapaxes(1, 2)
         width = 2.0 * difference
         return np.nan_to_num((up - down).T / width), np.nan_to_num(use / width)
 

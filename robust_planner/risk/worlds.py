@@ -256,15 +256,18 @@ class Worlds:
         columns = [self.friction, self.height, self.mass, *self.offset.T, *self.shift.T]
         return columns[quantities(model).index(quantity)]
 
+    def first_alike(self) -> np.ndarray:
+        """Return the index of the first world that is equal to each (n)."""
+        columns = [self.friction, self.height, self.mass, *self.offset.T, *self.shift.T]
+        _, first, same = np.unique(
+            np.stack(columns), axis=1, return_index=True, return_inverse=True
+        )
+        return np.asarray(first[same.ravel()])
+
     def distinct(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the first of all that are equal, and how often each world occurs, 0 for others."""
-        columns = [self.friction, self.height, self.mass, *self.offset.T, *self.shift.T]
-        _, first, often = np.unique(
-            np.stack(columns), axis=1, return_index=True, return_counts=True
-        )
-        counts = np.zeros(len(self), dtype=int)
-        counts[first] = often
-        return np.sort(first), counts
+        counts = np.bincount(self.first_alike(), minlength=len(self))
+        return np.flatnonzero(counts), counts
 
     def select(self, chosen: Any) -> Worlds:
         """Return some of them.

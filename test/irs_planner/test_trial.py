@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -190,6 +191,30 @@ def test_cancel_and_budget_hold_while_a_plan_is_tried(judged, arguments, status)
     result = judged(Slow, **given)
     assert result.status is status
     assert len(result.inputs)
+
+
+def test_a_judge_that_is_late_is_not_waited_for(judged, monkeypatch) -> None:
+    """Each step takes a second, of a clock for which nothing waits."""
+    clock = {"now": 0.0}
+    monkeypatch.setattr(StopCondition, "elapsed", property(lambda self: clock["now"]))
+
+    class Slow(ModelWorld):
+        def spoil(self, before, after):
+            clock["now"] += 1.0
+            after = after.copy()
+            after[:2] = before[:2] + 0.3 * (after - before)[:2]
+            return after
+
+    steps = len(judged(None).inputs) + trial.RESTING_LOOKS
+    late = judged(Slow, replace(QUICK, judge_budget=steps + 5.0))
+    assert late.status is PlanStatus.REACHED_IN_MODEL
+    assert "by looks: the time was up" in late.verdict
+    assert "longer than judge_budget" in late.verdict
+    assert clock["now"] == steps + 5.0
+    assert len(late.inputs) == steps - trial.RESTING_LOOKS
+    clock["now"] = 0.0
+    assert judged(Slow, replace(QUICK, judge_budget=0.0)).status is PlanStatus.SUCCEEDED
+    assert clock["now"] > steps + 5.0
 
 
 def test_progress_tells_of_the_first_plan_and_of_the_trial(judged) -> None:

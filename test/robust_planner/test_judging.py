@@ -161,8 +161,10 @@ def test_a_tape_has_what_casadi_has(name: str) -> None:
     size, shift = 2 * problem.model.coordinates, 2 * len(problem.model.obstacles)
     tape = terms(problem.model)
     work, found = np.empty(tape.registers), np.empty(tape.outputs)
+    fixed = tape.instructions[: tape.fixed], tape.constants[: tape.fixed]
+    play(*fixed, np.full(size + shift, np.nan), work, found)
     for given in 0.03 * np.random.default_rng(0).standard_normal((50, size + shift)):
-        play(tape.instructions, tape.constants, given, work, found)
+        play(tape.instructions[tape.fixed :], tape.constants[tape.fixed :], given, work, found)
         q, v, s = np.split(given, [size // 2, size])
         model = problem.model
         true = (model.mass_matrix(q), model.bias_force(q, v), *model.shifted(q, s))

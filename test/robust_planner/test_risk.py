@@ -83,12 +83,9 @@ def test_a_sliding_block_stops_where_friction_stops_it() -> None:
 def test_impact_speed_is_that_of_a_fall() -> None:
     problem = make_example("table_approach").problem
     worlds = draw_worlds(problem, {"height": Uniform(-0.03, 0.03)}, 20, 0, "test")
-    motion = simulate_worlds(problem, np.zeros((problem.knots, 1)), worlds)
+    motion = simulate_worlds(problem, np.zeros((problem.knots, 1)), worlds, substeps=10)
     fall = np.sqrt(2.0 * GRAVITY * (0.1 - worlds.height))
-    # Backward Euler is half a time step of falling ahead.
-    np.testing.assert_allclose(motion.impact_speed.max(axis=(1, 2)), fall, atol=0.011 * GRAVITY)
-    fine = simulate_worlds(problem, np.zeros((problem.knots, 1)), worlds, substeps=10)
-    np.testing.assert_allclose(fine.impact_speed.max(axis=(1, 2)), fall, atol=0.0011 * GRAVITY)
+    np.testing.assert_allclose(motion.impact_speed.max(axis=(1, 2)), fall, rtol=1e-9)
     use = use_of_bounds(problem, FailureConfig(impact_speed=1.4), motion, worlds)
     failed = severity(use) > 1.0
     assert 0 < failed.sum() < len(worlds)
@@ -114,10 +111,11 @@ def test_a_bounce_is_that_of_its_equation(speed: float) -> None:
     start = (0.0, 0.05 + 0.01 * speed, 0.0, -speed)
     falling = dataclasses.replace(problem, start=start, duration=0.06, knots=7)
     weight = np.full((falling.knots, 1), mass * GRAVITY)
-    motion = simulate_worlds(falling, weight, spread_worlds(problem, {}, 0, 0.5, 0), 100)
+    # Of a millisecond, as a search begins with.
+    motion = simulate_worlds(falling, weight, spread_worlds(problem, {}, 0, 0.5, 0), 10)
     assert motion.impact_speed.max() == pytest.approx(speed)
     back = motion.velocity[0, -1, 1]
-    assert back == pytest.approx(-true.y[1, -1], rel=0.02)
+    assert back == pytest.approx(-true.y[1, -1], rel=0.002)
     assert 0.2 * speed < back < 0.8 * speed
 
 
@@ -134,8 +132,23 @@ def test_impacts_are_those_of_tamsi_sim() -> None:
     assert true.min() > 0.2
     np.testing.assert_allclose(speed, true, atol=0.03)
     # tamsi_sim sees what it meets when a step of 1 ms begins, at up to 1.2 m/s.
-    np.testing.assert_allclose(ours.position, judged.position[:, ::10], atol=1.2e-3)
+    np.testing.assert_allclose(ours.position, judged.position[:, ::10], atol=1.5e-3)
     assert first_substeps(problem, FailureConfig(final_gap=1.0), RiskSettings()) == 1
+
+
+@pytest.mark.parametrize("name", ["block", "table_approach"])
+def test_what_differs_late_is_simulated_as_by_itself(name: str) -> None:
+    """Runs with the same controls so far share their beginning, to the last bit."""
+    problem = make_example(name).problem
+    controls = np.tile(np.random.default_rng(0).normal(10.0, 20.0, (problem.knots, 1)), (4, 1, 1))
+    controls[[1, 3], 20] += 1.0
+    worlds = spread_worlds(problem, make_example(name).uncertain, 2, 0.5, 0)
+    worlds = worlds.select(np.array([0, 0, 1, 1]))
+    motion = simulate_worlds(problem, controls, worlds, 5)
+    for index in range(4):
+        own = simulate_worlds(problem, controls[index], worlds.select([index]), 5)
+        for name, values in vars(own).items():
+            np.testing.assert_array_equal(getattr(motion, name)[index], values[0])
 
 
 def test_it_does_not_matter_at_which_knot_something_hits() -> None:
@@ -242,14 +255,17 @@ def test_bad_values_are_named(sled: Example, changes: dict[str, object], message
 
 
 @pytest.mark.verify
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("risk", [0.05, 0.01])
 @pytest.mark.parametrize("name", ["block", "sled", "table_approach"])
-def test_promises_hold_in_tamsi_sim(name: str, risk: float) -> None:
-    """10 000 runs: the 95 % interval ends below 7 %, or 1.4 times what was promised.
+def test_promises_hold_in_tamsi_sim(
+    name: str, risk: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """4000 runs: the 95 % interval ends below 7 %, or 1.4 times what was promised.
 
     The tool bounces off the table: a hundredth is not reached, and the least that was is promised.
     """
+    monkeypatch.setattr(risk_planner, "SIGMA_FACTORS", (1.0, 2.0))
     example = make_example(name)
     uncertain = example.uncertain
     if name == "sled":
@@ -263,7 +279,7 @@ def test_promises_hold_in_tamsi_sim(name: str, risk: float) -> None:
         assert risk < promised < 0.05
     else:
         assert plan.status is PlanStatus.SUCCEEDED
-    worlds = draw_worlds(problem, uncertain, 10_000, 1, "judge in tamsi_sim")
+    worlds = draw_worlds(problem, uncertain, 4000, 1, "judge in tamsi_sim")
     judged = failure_rate(
         problem, example.failure, plan.trajectory.control, worlds, simulate_in_tamsi
     )
