@@ -1,25 +1,35 @@
-"""A node for scripts: ask the graph for something, and wait for the answer."""
+"""A node for scripts and commands: ask the graph for something, and wait for the answer."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
 import rclpy
-from rclpy.action import ActionClient
+from rclpy.action import ActionClient, get_action_names_and_types
 from rclpy.action.client import ClientGoalHandle
 from rclpy.context import Context
 from rclpy.qos import qos_profile_sensor_data
 from rclpy.task import Future
 
-from contact_core.base.errors import CommunicationError
+from contact_core.base.errors import CommunicationError, choices
 from contact_ros import environment
 from contact_ros.guarded_node import GuardedExecutor
 
 TIMEOUT = 30.0
 """How long an answer may take unless the caller says otherwise [s]."""
+
+DISCOVERY = 5.0
+"""How long it may take until a node knows what the graph has [s]."""
+
+UNCHANGED = 1.0
+"""For how long nothing new may come until what a node knows of the graph counts as all [s]."""
+
+OF_EVERY_NODE = ("rcl_interfaces/", "type_description_interfaces/")
+"""Types of what every node has, or that are ROS's own."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +83,61 @@ class GraphClient:
             action.destroy()
         self.node.destroy_node()
         rclpy.try_shutdown(context=self._context)
+
+    def topics(self) -> dict[str, str]:
+        """Return the full names of the topics known so far, and their types."""
+        return _types(self.node.get_topic_names_and_types())
+
+    def servers(self) -> dict[str, str]:
+        """Return the full names of the actions and services known so far, and their types."""
+        services = _types(self.node.get_service_names_and_types())
+        return _types(get_action_names_and_types(self.node)) | services
+
+    def find(self, name: str, known: Callable[[], Mapping[str, str]]) -> tuple[str, str]:
+        """Wait until the graph has a name.
+
+        Args:
+            name: The name; relative to the namespace of this node unless it begins with a slash.
+            known: :meth:`topics` or :meth:`servers`.
+
+        Returns:
+            The full name, and its type.
+
+        Raises:
+            CommunicationError: If there is no such name.
+        """
+        full = self.node.resolve_topic_name(name)
+        with suppress(CommunicationError):
+            self.wait_until(lambda: full in known(), DISCOVERY)
+        there = known()
+        if full not in there:
+            names = _listed(there)
+            valid = (
+                choices(names, full)
+                if names
+                else "no node is on it: start one, as 'contact-stack launch sim' does"
+            )
+            raise CommunicationError(f"the graph has no '{full}' ({valid})")
+        return full, there[full]
+
+    def look_round(self, known: Callable[[], Mapping[str, str]]) -> dict[str, str]:
+        """Return what the graph has once that no longer changes, but for what every node has.
+
+        Args:
+            known: :meth:`topics` or :meth:`servers`.
+
+        Returns:
+            Full name -> type, sorted.
+        """
+        before: dict[str, str] = {}
+        end = time.monotonic() + DISCOVERY
+        while not (found := _listed(known())) or found != before:
+            if time.monotonic() > end:
+                break
+            before = found
+            with suppress(CommunicationError):
+                self.wait_until(lambda: False, UNCHANGED)
+        return found
 
     def wait_for(
         self,
@@ -247,3 +312,16 @@ class GraphClient:
     def _result(self, future: Future, timeout: float, name: str) -> Any:
         self.wait_until(future.done, timeout, f"'{name}' did not answer")
         return future.result()
+
+
+def _listed(there: Mapping[str, str]) -> dict[str, str]:
+    """Leave out what every node has, and the inside of actions."""
+    return {
+        name: kind
+        for name, kind in sorted(there.items())
+        if "/_" not in name and not kind.startswith(OF_EVERY_NODE)
+    }
+
+
+def _types(found: Iterable[tuple[str, Sequence[str]]]) -> dict[str, str]:
+    return {name: types[0] for name, types in found}

@@ -59,6 +59,8 @@ class Group:
 COMMANDS: dict[str, Command | Group] = {
     "demo": Command("contact_stack.demo.command", "run a demonstration and plot its results"),
     "launch": Command("contact_stack.launch.command", "start the nodes of a launch file"),
+    "call": Command("contact_stack.call", "send a goal to an action, or call a service"),
+    "echo": Command("contact_stack.echo", "print the messages of a topic"),
     "view": Command("contact_stack.viewer.command", "play a recording in the browser"),
     "plan": Command("contact_stack.plan.command", "plan a motion through contact"),
     "move": Command("contact_stack.plan.move", "bring objects to a goal in closed loop"),

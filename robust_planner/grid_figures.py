@@ -11,7 +11,7 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from contact_core.base.figures import new_figure
+from contact_core.base.figures import RED, new_figure
 from robust_planner.evaluation.execution import FinalErrors
 from robust_planner.result import RobustPlan
 from robust_planner.sweep import GridPoint
@@ -23,7 +23,7 @@ Plans = Mapping[str, RobustPlan]
 REFERENCE: dict[str, Any] = {"color": "black", "linestyle": "--", "linewidth": 1.2}
 
 # Of a curve with an expected residual alone.
-COST_ALONE: dict[str, Any] = {"color": "crimson"}
+COST_ALONE: dict[str, Any] = {"color": RED}
 
 # Risk bounds at the ends of the colour map.
 MIN_RISK, MAX_RISK = 0.45, 1.0

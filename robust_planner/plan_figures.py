@@ -15,7 +15,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from contact_core.base.figures import new_figure
+from contact_core.base.figures import BLUE, CYCLE, ORANGE, new_figure
 from robust_planner.contact_model import ContactModel
 from robust_planner.evaluation.execution import FinalErrors, Impacts, touchdown
 from robust_planner.grid_figures import (
@@ -131,7 +131,7 @@ def plot_final_blocks(results: Mapping[str, FinalErrors], goal: float, size: flo
         axes.grid(visible=False)
         for index, (mu, run) in enumerate(zip(errors.friction, errors.simulations, strict=True)):
             corner = (run.position[-1, 0] - 0.5 * size, 0.0)
-            colour = f"C{index}"
+            colour = CYCLE[index % len(CYCLE)]
             axes.add_patch(Rectangle(corner, size, size, color=colour, alpha=0.25))
             axes.plot(
                 run.position[-1, 0], 0.5 * size, "o", color=colour, markersize=4,
@@ -280,7 +280,7 @@ def plot_impacts(results: Mapping[str, Mapping[str, Impacts]], model: ContactMod
         for marker, (simulator, hits) in zip("ox", simulators.items(), strict=False):
             speeds.plot(
                 MILLIMETRES * np.array(hits.height), hits.speeds, marker=marker,
-                color=f"C{index}", linestyle="-" if marker == "o" else ":",
+                color=CYCLE[index % len(CYCLE)], linestyle="-" if marker == "o" else ":",
                 label=fill(f"{name}, {simulator}", LEGEND_WIDTH, break_on_hyphens=False),
             )  # fmt: skip
     legend(motions[0])
@@ -295,13 +295,13 @@ def _motion(axes: Axes, hits: Impacts, model: ContactModel) -> None:
     for shade, (level, run) in enumerate(zip(hits.height, hits.simulations, strict=True)):
         tool = MILLIMETRES * np.asarray(model.distance(run.position.T)).min(axis=0)
         text = f"ground at {MILLIMETRES * level:+.1f} mm"
-        (curve,) = axes.plot(run.time, tool, color=f"C{shade}", label=text)
+        (curve,) = axes.plot(run.time, tool, color=CYCLE[shade % len(CYCLE)], label=text)
         sample = touchdown(run)
         if sample is not None:
             axes.plot(run.time[sample], tool[sample], "o", color=curve.get_color(), markersize=4)
 
 
-COLOURS = {ContactState.STICKING: "tab:blue", ContactState.SLIDING: "tab:orange"}
+COLOURS = {ContactState.STICKING: BLUE, ContactState.SLIDING: ORANGE}
 
 
 def plot_schedule(plans: Plans, model: ContactModel) -> Figure:

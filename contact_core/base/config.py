@@ -251,6 +251,31 @@ class _Loader(yaml.SafeLoader):
         return {key.value: self.construct_object(value, deep=deep) for key, value in node.value}
 
 
+class _TextLoader(_Loader):
+    """Leaves values as they are written, too."""
+
+    yaml_implicit_resolvers: typing.ClassVar[dict[str, Any]] = {}  # type: ignore[misc]
+
+
+def read_texts(text: str) -> Any:
+    """Read YAML without guessing what is a number, for readers who know the types.
+
+    Args:
+        text: The YAML.
+
+    Returns:
+        A text, or a mapping or list of such.
+
+    Raises:
+        ConfigError: If it is no YAML.
+    """
+    try:
+        values = yaml.load(text, _TextLoader)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"'{text}' is not valid YAML: {error}") from error
+    return "" if values is None else values
+
+
 def read_mapping(path: Path) -> dict[str, Any]:
     """Read a YAML file that maps names to values.
 

@@ -13,9 +13,34 @@ from matplotlib.figure import Figure
 
 from contact_core.base.files import replacement
 
-BLUE, ORANGE, GREEN, RED, BROWN, GREY, PURPLE = (
-    "#0b6e99", "#d9730d", "#2a9d8f", "#c8372d", "#8c6239", "#444444", "#7b4b94",
+BLUE, ORANGE, GREEN, RED, BROWN, GREY, PURPLE, PINK, OLIVE = (
+    "#0b6e99", "#d9730d", "#2a9d8f", "#c8372d", "#8c6239", "#444444", "#7b4b94", "#b84fa0",
+    "#7a7a00",
 )  # fmt: skip
+
+CYCLE = BLUE, ORANGE, GREEN, RED, PURPLE, BROWN
+"""Of curves that differ in a number, such as the friction."""
+
+METHODS = {
+    # Simulators, and ways to integrate; with the line search TALS or without, that is the line.
+    "tamsi": BLUE, "cenic": GREEN, "drake_sap": GREEN, "drake_tamsi": PURPLE, "mujoco": ORANGE,
+    "ie_fn": RED, "ie_fn_ec": BROWN, "ie_qn": ORANGE, "ie_qn_ec": GREEN,
+    # Controllers.
+    "qp": BLUE, "qp_frictionless": BROWN, "null_space": GREEN, "greedy": ORANGE,
+    "impedance": PURPLE,
+    # Gradients of dynamics.
+    "exact": RED, "first": BLUE, "zero": ORANGE, "log_barrier": GREEN,
+}  # fmt: skip
+"""Method -> its colour in every picture, which no other method beside it has."""
+
+OTHERS = GREY, PINK, OLIVE
+"""Of methods from elsewhere, in the order of their registration."""
+
+ROLES = {
+    "robot": RED, "object": GREEN, "goal": "black", "planned": ORANGE, "good": GREEN, "bad": RED,
+}  # fmt: skip
+"""What is drawn, and what came of it -> its colour in every picture."""
+
 DOTS_PER_INCH = 130
 
 NARROW_PHASE = 0.11
@@ -46,6 +71,7 @@ def new_figure(
 def dress(axes: Axes) -> None:
     """Give axes the common look."""
     axes.grid(alpha=0.25)
+    axes.set_prop_cycle(color=CYCLE)
     axes.spines[["top", "right"]].set_visible(False)
     axes.margins(x=0.01)
 

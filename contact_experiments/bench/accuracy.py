@@ -18,7 +18,7 @@ import numpy as np
 from tqdm import tqdm
 
 from contact_core.base.errors import ContactStackError
-from contact_core.base.figures import BLUE, GREEN, GREY, RED, new_figure, save
+from contact_core.base.figures import GREY, METHODS, new_figure, save
 from contact_core.base.results import add_json_option, at_least, write_json
 from contact_core.robot.scene_config import SolverConfig
 from contact_experiments.tamsi.benchmark.accuracy_scenes import SAMPLES, SCENES, AccuracyScene
@@ -45,7 +45,12 @@ VAGUE = 0.1
 """A limit that is not known any better is named [mm]."""
 FIT_STEP = 5e-4
 """At which MuJoCo's softness is fitted [s]."""
-STYLE = {OURS: (RED, "o-"), FIXED: (GREY, "o:"), CENIC: (GREEN, "^-"), MUJOCO: (BLUE, "s-")}
+STYLE = {
+    OURS: (METHODS["tamsi"], "o-"),
+    FIXED: (GREY, "o:"),
+    CENIC: (METHODS["cenic"], "^-"),
+    MUJOCO: (METHODS["mujoco"], "s-"),
+}
 
 Curve = Sequence[tuple[float, float]]
 """Pairs of an error [mm] and what it costs [ms]."""

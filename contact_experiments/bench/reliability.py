@@ -20,7 +20,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from scipy import stats
 
-from contact_core.base.figures import add_legend, new_figure, save
+from contact_core.base.figures import CYCLE, ROLES, add_legend, new_figure, save
 from contact_core.base.registry import Registry
 from contact_core.base.results import add_json_option, at_least, write_json
 from contact_core.base.seeds import generator
@@ -363,7 +363,9 @@ def draw(cells: list[dict[str, Any]]) -> Figure:
     axes = grid[0, 0]
     for place, risk in enumerate(risks):
         width = np.array([place - 0.45, place + 0.45])
-        axes.fill_between(width, 100 * TIMID * risk, 100 * risk, color="C2", alpha=0.12, lw=0)
+        axes.fill_between(
+            width, 100 * TIMID * risk, 100 * risk, color=ROLES["good"], alpha=0.12, lw=0
+        )
         label = "accepted" if place == 0 else None
         axes.plot(width, np.full(2, 100 * risk), color="black", lw=1.0, label=label)
     for index, (family, marker) in enumerate(zip(FAMILIES, "osD", strict=True)):
@@ -377,7 +379,7 @@ def draw(cells: list[dict[str, Any]]) -> Figure:
             100 * np.array([max(c[key], SHOWN) for c in own]) for key in ("rate", "low", "high")
         )
         axes.errorbar(
-            x, rate, [rate - low, high - rate], fmt=marker, ms=3.5, lw=1.0, color=f"C{index}",
+            x, rate, [rate - low, high - rate], fmt=marker, ms=3.5, lw=1.0, color=CYCLE[index],
             label=family,
         )  # fmt: skip
     axes.set(yscale="log", ylabel="true rate of failures [%]", xlabel="accepted [%]")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from contact_core.base.figures import add_legend, new_figure, save
+from contact_core.base.figures import ROLES, add_legend, new_figure, save
 from contact_core.base.registry import Registry
 from contact_core.base.results import Rows, add_json_option, at_least, table, write_json
 from contact_core.base.sweep import Sweep, add_sweep_options, chosen_workers
@@ -146,7 +146,7 @@ def draw(task: ArmTask, plans: Mapping[str, Any], bound: float) -> Figure:
         label = f"{name}: {runs['failures']} of {runs['runs']} fail"
         axes.plot(scale * np.array(runs["world"]), values, marker, ms=4, label=label)
     low = -factor * bound if min(min(runs["drawn"]) for runs in plans.values()) < 0.0 else 0.0
-    axes.axhspan(low, factor * bound, color="C2", alpha=0.15, label="within the bound")
+    axes.axhspan(low, factor * bound, color=ROLES["good"], alpha=0.15, label="within the bound")
     axes.set_xlabel(world)
     axes.set_ylabel(drawn)
     add_legend(figure, axes, columns=3)

@@ -14,7 +14,7 @@ from contact_aware_control.controllers import CONTROLLERS
 from contact_aware_control.estimation import EstimatorConfig
 from contact_core.base.config import from_mapping, unflatten
 from contact_core.base.errors import TrajectoryError
-from contact_core.base.figures import GREY, RED
+from contact_core.base.figures import OTHERS
 from contact_experiments.control.closed_loop import ClosedLoopRun
 from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS
 from contact_stack.demo.contact_tracking.statistics import ExperimentData, location_errors, releases
@@ -154,5 +154,5 @@ def compared() -> dict[str, Variant]:
     others = (name for name in CONTROLLERS if name not in VARIANTS)
     return VARIANTS | {
         name: Variant(name.replace("_", " "), color, {"controller": name})
-        for name, color in zip(others, cycle((RED, GREY)), strict=False)
+        for name, color in zip(others, cycle(OTHERS), strict=False)
     }

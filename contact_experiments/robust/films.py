@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from contact_core.base.figures import BLUE, RED, new_figure
+from contact_core.base.figures import BLUE, CYCLE, RED, new_figure
 from contact_core.base.sweep import Sweep
 from contact_experiments.papers.pictures import MovingFigure
 from contact_experiments.robust.paper_figures import EDGE, hopper_in_frames, rough_blocks
@@ -26,7 +26,7 @@ def film_4d(sweep: Sweep) -> MovingFigure:
         axes.grid(visible=False)
         reached = np.concatenate([run.position[:, 0] for run in errors.simulations])
         for index, (mu, run) in enumerate(zip(errors.friction, errors.simulations, strict=True)):
-            block = Rectangle((0.0, 0.0), EDGE, EDGE, color=f"C{index}", alpha=0.35)
+            block = Rectangle((0.0, 0.0), EDGE, EDGE, color=CYCLE[index % len(CYCLE)], alpha=0.35)
             block.set_label(f"μ = {mu:.2f}")
             axes.add_patch(block)
             blocks.append((block, run.time, run.position[:, 0]))

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from contact_core.base.errors import ConfigError, ModelError, ModelWarning, choices
+from contact_core.base.lazy import pip_install
 from contact_core.model.elements import parse
 from contact_core.model.model_file import MJCF, self_contained
 from contact_core.model.xacro import SUFFIX, expand
@@ -61,7 +62,10 @@ def find_model(name: str) -> Path:
         raise ConfigError(f"no file {name} (valid: a path, or PACKAGE:NAME of an installed one)")
     models = list(_models(package))
     if not models:
-        raise ConfigError(f"package '{package}' is not installed, or has no models")
+        raise ConfigError(
+            f"package '{package}' is not installed, or has no models; example-robot-data and "
+            f"others have: {pip_install('models')}"
+        )
     word = wanted.strip("/").lower()
     for rank in (_ends, _is_named, _is_within, _holds):
         found = [path for path, inside in models if word and rank(inside.lower(), word)]

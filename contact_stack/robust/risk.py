@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from contact_core.base.errors import ConfigError
-from contact_core.base.figures import add_legend, new_figure, save
+from contact_core.base.figures import CYCLE, add_legend, new_figure, save
 from contact_core.base.results import Rows, table, write_json
 from contact_stack.robust import tamsi_machine, tamsi_world
 from robust_planner.evaluation.time_stepping import (
@@ -271,7 +271,9 @@ def _figure(example: Example, plan: RiskPlan) -> Figure:
             values = trajectory.control[:-1, index]
             push.step(trajectory.time[:-1], values, where="post", label=control)
         runs = simulate_worlds(problem, trajectory.control, worlds, substeps)
-        motion.plot(trajectory.time, runs.position[:, :, moving].T, color="C0", lw=0.4, alpha=0.4)
+        motion.plot(
+            trajectory.time, runs.position[:, :, moving].T, color=CYCLE[0], lw=0.4, alpha=0.4
+        )
         motion.plot(trajectory.time, trajectory.position[:, moving], color="black", lw=1.2)
         push.set_title(f"{name}: {100.0 * rate.rate:.2g} % fail", fontsize="medium")
         motion.set_xlabel("time [s]")

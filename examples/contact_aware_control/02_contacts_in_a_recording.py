@@ -20,21 +20,21 @@ chosen = parser.parse_args()
 description = RobotDescription.load(chosen.arm)
 robot, arm = Robot.from_description(description), Robot.from_description(description)
 observer, estimator = cac.MomentumObserver(robot), cac.ContactEstimator(robot)
-config = cac.ControllerConfig()
-controller, memory = cac.make_controller(arm, config), cac.ControllerState()
-step, felt = np.full(robot.n, config.limits.step), {}
-for time, *row in np.loadtxt(chosen.file, delimiter=",", skiprows=1):
+controller = cac.make_controller(arm, config := cac.ControllerConfig())
+memory, step, felt = cac.ControllerState(), np.full(robot.n, config.limits.step), {}
+for time, *row in np.loadtxt(chosen.file, delimiter=",", skiprows=1, ndmin=2):
+    if len(row) != 2 * robot.n:
+        parser.error(f"{chosen.arm} needs {2 * robot.n + 1} columns, the file has {len(row) + 1}")
     q, torque = np.split(np.array(row), 2)
     state = ArmState.recorded(round(1e9 * time), q, joint_torque=torque)
-    external = observer.update(state)
-    if external is None:
+    if (external := observer.update(state)) is None:
         continue
     contacts = estimator.update(dataclasses.replace(state, external_torque=external)).contacts
-    # What the arm would do about it:
     known = cac.ControllerInput(time, q, q, -step, step, contacts)
-    memory, answer = controller.give_way(memory, known)
+    memory, answer = controller.give_way(memory, known)  # what the arm would do about it
     for c in contacts:
         place = f"at {c.point_world.round(3)} m" if c.identifiable else "somewhere"
-        said = f"{c.force:.1f} N on {c.link} {place}, until {time:.2f} s"
-        felt[c.number] = f"{said}; gives way by {np.abs(answer.command - q).max():.2g} rad a tick"
-print("\n".join(f"contact {number}: {said}" for number, said in felt.items()))
+        way = f"until {time:.2f} s; gives way by {np.abs(answer.command - q).max():.2g} rad a tick"
+        if c.force > 0.9 * felt.get(c.number, (0.0,))[0]:  # else it ends
+            felt[c.number] = c.force, f"{c.force:.1f} N on {c.link} {place}, {way}"
+print("\n".join(f"contact {number}: {said}" for number, (_, said) in felt.items()))

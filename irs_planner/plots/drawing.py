@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Circle, Patch, Polygon, Rectangle
 from scipy.spatial import ConvexHull
 
-from contact_core.base.figures import GREEN, RED
+from contact_core.base.figures import ROLES
 from contact_core.multibody.collision.shapes import ShapeKind
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics, SpatialQuasiDynamics
 from irs_planner.scenes.planar_arrays import BOX, CIRCLE, POLYGON, SceneArrays
@@ -20,7 +20,7 @@ from irs_planner.scenes.planar_contacts import place_bodies
 from irs_planner.scenes.spatial_arrays import WORLD, SpatialArrays
 from irs_planner.scenes.spatial_contacts import place_spatial_bodies
 
-ROBOT, OBJECT, GOAL, FIXED = RED, GREEN, "black", "0.6"
+ROBOT, OBJECT, GOAL, FIXED = ROLES["robot"], ROLES["object"], ROLES["goal"], "0.6"
 
 
 class View(NamedTuple):

@@ -10,18 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
-from contact_core.base.figures import BLUE, BROWN, GREEN, GREY, ORANGE, RED, new_figure
+from contact_core.base.figures import METHODS, OTHERS, new_figure
 from irs_planner.smoothing import SMOOTHING_MODES
 
-EXACT, FIRST, ZERO, BARRIER = RED, BLUE, ORANGE, GREEN
-STYLES = {
-    "exact": (EXACT, "x"),
-    "first": (FIRST, "o"),
-    "zero": (ZERO, "^"),
-    "log_barrier": (BARRIER, "s"),
-}
-OTHERS = ((GREY, "D"), (BROWN, "v"), ("#b84fa0", "P"), ("#7a7a00", "*"))
-"""Colour and marker of modes from elsewhere, in the order of their registration."""
+EXACT, FIRST, ZERO = METHODS["exact"], METHODS["first"], METHODS["zero"]
+MARKERS = {"exact": "x", "first": "o", "zero": "^", "log_barrier": "s"}
+OTHER_MARKERS = "DvP"
+"""Of modes from elsewhere, in the order of their registration."""
 
 Curves = Sequence[Sequence[float]]
 """Cost of the first guess and of every iterate, one row per seed."""
@@ -37,9 +32,10 @@ def mode_style(mode: str) -> dict[str, Any]:
         ConfigError: If there is no such mode.
     """
     title = SMOOTHING_MODES[mode].title
-    others = [name for name in SMOOTHING_MODES if name not in STYLES]
-    color, marker = STYLES.get(mode) or OTHERS[others.index(mode) % len(OTHERS)]
-    return {"color": color, "marker": marker, "label": title}
+    if mode in MARKERS:
+        return {"color": METHODS[mode], "marker": MARKERS[mode], "label": title}
+    number = [name for name in SMOOTHING_MODES if name not in MARKERS].index(mode) % len(OTHERS)
+    return {"color": OTHERS[number], "marker": OTHER_MARKERS[number], "label": title}
 
 
 def draw_costs(axes: Axes, curves: Curves, **style: Any) -> None:

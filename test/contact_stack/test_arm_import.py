@@ -270,7 +270,7 @@ def test_options_and_arguments_of_a_xacro_file_come_in_any_order(tmp_path, capsy
 
 
 def test_models_of_installed_packages_are_found_by_name():
-    with pytest.raises(ConfigError, match="not installed"):
+    with pytest.raises(ConfigError, match=r"not installed.*pip install"):
         find_model("no_such_package:arm")
     with pytest.raises(ConfigError, match="valid: a path"):
         find_model("no_such.urdf")

@@ -20,11 +20,14 @@ import docs_blocks
 import pytest
 import yaml
 from docs_blocks import REPOSITORY, Block
+from lifecycle_msgs.srv import ChangeState
 
-from contact_core.base.config import flatten
+from contact_core.base.config import flatten, read_texts
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.scene import Scene
+from contact_ros.messages import fill, type_named
 from contact_stack import cli
+from contact_stack.call import read_fields
 from contact_stack.launch import declared_arguments, find_launch_file, parse
 
 BLOCKS = [block for page in docs_blocks.pages() for block in docs_blocks.blocks(page)]
@@ -41,7 +44,7 @@ FOREIGN = ("/lbr/robot_manager",)
 ROS2 = {
     "action list", "action send_goal", "launch", "lifecycle set", "param describe", "param set",
     "run", "security create_enclave", "security create_keystore", "security create_permission",
-    "service call", "topic hz", "topic pub",
+    "service call", "topic echo", "topic hz", "topic pub",
 }  # fmt: skip
 
 PRELUDE = """
@@ -102,6 +105,21 @@ def ours(words: Sequence[str], block: Block) -> None:
     assert not unknown, unknown
     if words[0] == "launch":
         launch_file(words[1], words[2:])
+    elif words[0] == "call" and words[2:]:
+        called(words[1], words[2:])
+
+
+def called(name: str, words: Sequence[str]) -> None:
+    """Check fields of a goal of ours, or what is sent to the services that every node has."""
+    *node, last = name.split("/")
+    if last == "set_parameters":
+        assert parameters_of(node[0]).issuperset(word.partition("=")[0] for word in words)
+    elif last == "change_state":
+        fill(ChangeState.Request(), read_fields(words))
+    else:
+        actions = importlib.import_module("contact_stack_msgs.action")
+        goal = getattr(actions, last.title().replace("_", "")).Goal()
+        fill(goal, read_fields(words))
 
 
 def launch_file(name: str, words: Sequence[str]) -> None:
@@ -150,7 +168,7 @@ def ros2(words: Sequence[str], block: Block) -> None:
     names = [word for word in rest[1:] if not word.startswith("-") and not word.isdigit()]
     if verb in ("action", "service") or rest[0] == "pub":
         if len(names) > 1:
-            fill(message_type(names[1], verb), yaml.safe_load((names[2:] or ["{}"])[0]))
+            fill(message_type(names[1], verb)(), read_texts((names[2:] or ["{}"])[0]))
     elif verb == "param" and names[0] not in FOREIGN:
         assert names[1] in parameters_of(names[0].rpartition("/")[2])
 
@@ -166,19 +184,9 @@ CHECKS: Mapping[str, Callable[[Sequence[str], Block], None]] = {
 
 def message_type(name: str, verb: str) -> type:
     """Return the type of what is sent, e.g. the goal of an action."""
-    package, kind, name = name.split("/")
-    found = getattr(importlib.import_module(f"{package}.{kind}"), name)
+    found = type_named(name)
     sent: type = {"action": "Goal", "service": "Request"}.get(verb, "")
     return getattr(found, sent) if sent else found
-
-
-def fill(kind: type, values: Mapping[str, Any]) -> Any:
-    """Make a message of a mapping; raises on a field or a value that it does not have."""
-    message = kind()
-    for field, value in values.items():
-        now = getattr(message, field)
-        setattr(message, field, fill(type(now), value) if isinstance(value, dict) else value)
-    return message
 
 
 def parameters_of(node: str) -> set[str]:
@@ -197,6 +205,8 @@ def test_wrong_commands_are_found() -> None:
     for line in (
         "contact-stack plan pushing --locl",
         "contact-stack launch sim scenes:=free_space",
+        "contact-stack call wipe direction.w=1",
+        "contact-stack call contact_aware_controller/set_parameters force.limmit=25.0",
         "ros2 launch contact_stack sym.launch.xml",
         "ros2 param set /lbr/contact_aware_controller force.limmit 25.0",
         "ros2 topic pub /lbr/x geometry_msgs/msg/Twist '{liner: {z: 1.0}}'",

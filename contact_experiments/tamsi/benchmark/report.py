@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import ScalarFormatter
 
-from contact_core.base.figures import new_figure, save
+from contact_core.base.figures import METHODS, new_figure, save
 from contact_experiments.tamsi.benchmark.measure import SceneResult
 from contact_experiments.tamsi.benchmark.runners import (
     DRAKE_SAP,
@@ -38,11 +38,11 @@ DISTRIBUTIONS = ("drake", "mujoco", "numba", "numpy")
 
 # Simulator -> label, colour, marker.
 STYLE = {
-    DRAKE_TAMSI: (LABELS[DRAKE_TAMSI], "#7d6bb0", "D"),
-    DRAKE_SAP: (LABELS[DRAKE_SAP], "#6f9a3a", "^"),
-    MUJOCO: (LABELS[MUJOCO], "#3b6ea8", "s"),
-    MUJOCO_DEFAULT: (LABELS[MUJOCO_DEFAULT], "#9db8d9", "s"),
-    OURS: ("tamsi_sim", "#c8372d", "o"),
+    DRAKE_TAMSI: (LABELS[DRAKE_TAMSI], METHODS["drake_tamsi"], "D"),
+    DRAKE_SAP: (LABELS[DRAKE_SAP], METHODS["drake_sap"], "^"),
+    MUJOCO: (LABELS[MUJOCO], METHODS["mujoco"], "s"),
+    MUJOCO_DEFAULT: (LABELS[MUJOCO_DEFAULT], METHODS["mujoco"], "x"),
+    OURS: ("tamsi_sim", METHODS["tamsi"], "o"),
 }
 
 

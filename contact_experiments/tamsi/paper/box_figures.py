@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.figure import Figure
 
-from contact_core.base.figures import BLUE, BROWN, GREEN, GREY, ORANGE, RED, new_figure
+from contact_core.base.figures import GREY, OTHERS, new_figure
 from contact_core.base.sweep import Sweep
 from contact_experiments.papers.pictures import FigureResult
 from contact_experiments.tamsi.cases import StickSlipBox
@@ -25,6 +25,7 @@ from contact_experiments.tamsi.integrators.integrator import (
     make_integrator,
     own_schemes,
 )
+from contact_experiments.tamsi.paper.speed import scheme_style
 from tamsi_sim.arrays.status import StepStatus
 
 # Fig. 4: an iteration that cycles is shown, not given up.
@@ -37,8 +38,6 @@ STEPS_PER_WINDOW = tuple(2**k for k in range(13))
 ACCURACIES = tuple(10.0 ** (-0.5 * k) for k in range(2, 15))
 INTEGRATORS = tuple(name for name in PUBLISHED if name.startswith("ie_"))
 STICTION_VELOCITY = 1e-4  # [m/s]
-OWN_COLORS = BROWN, GREY
-COLORS = {"fn": BLUE, "fn_ec": GREEN, "qn": RED, "qn_ec": ORANGE}
 
 
 @dataclass(frozen=True)
@@ -87,8 +86,7 @@ def plot_residuals(histories: Mapping[str, ResidualHistory]) -> Figure:
     for axes, (name, history) in zip(grid.flat, histories.items(), strict=True):
         outcome = "converges" if history.converged else "does not converge"
         iterations = np.arange(len(history.residuals))
-        color = BLUE if history.converged else RED
-        axes.semilogy(iterations, history.residuals, "o-", color=color)
+        axes.semilogy(iterations, history.residuals, marker="o", **scheme_style(name))
         axes.set_title(f"{SCHEMES[name].title} at t = {history.time:.3f} s: {outcome}")
         axes.set_xlabel("Newton iteration k")
         axes.set_ylabel("residual |r| [Ns]")
@@ -269,13 +267,11 @@ def plot_work_precision(points: Sequence[WorkPrecisionPoint]) -> Figure:
             (p.error, p.evaluations) for p in points if p.integrator == name and p.finished
         )
         if curve:
-            tals = SCHEMES[name].line_search
             axes.loglog(
-                *np.transpose(curve), color=COLORS[name.removeprefix("ie_").removesuffix("_tals")],
-                linestyle="-" if tals else "--", marker="o" if tals else "x", markersize=4,
-                label=SCHEMES[name].title,
+                *np.transpose(curve), **scheme_style(name), markersize=4,
+                marker="o" if SCHEMES[name].line_search else "x", label=SCHEMES[name].title,
             )  # fmt: skip
-    for name, color in zip(own_schemes(), itertools.cycle(OWN_COLORS)):
+    for name, color in zip(own_schemes(), itertools.cycle(OTHERS)):
         curve = sorted(
             (p.error, p.evaluations) for p in points if p.integrator == name and p.finished
         )

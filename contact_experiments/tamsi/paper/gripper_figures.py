@@ -17,7 +17,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from contact_core.base.errors import ContactStackError
-from contact_core.base.figures import BLUE, GREEN, GREY, ORANGE, RED, new_figure
+from contact_core.base.figures import GREY, METHODS, OTHERS, ROLES, new_figure
 from contact_core.base.sweep import Sweep
 from contact_experiments.papers.pictures import FigureResult
 from contact_experiments.tamsi.cases import MUG, ParallelGripper
@@ -115,8 +115,8 @@ def plot_robustness(trials: Sequence[ShakeTrial]) -> Figure:
     for axes, name in zip(grid.flat, names, strict=True):
         found = {(t.stiffness, t.time_step): t for t in trials if t.integrator == name}
         held = [[float(found[k, h].held) for h in steps] for k in stiffnesses]
-        axes.imshow(held, cmap=ListedColormap([RED, BLUE]), vmin=0.0, vmax=1.0, origin="lower",
-                    aspect="auto")  # fmt: skip
+        colors = ListedColormap([ROLES["bad"], ROLES["good"]])
+        axes.imshow(held, cmap=colors, vmin=0.0, vmax=1.0, origin="lower", aspect="auto")
         for i, k in enumerate(stiffnesses):
             for j, h in enumerate(steps):
                 _mark(axes, found[k, h], j, i)
@@ -252,22 +252,28 @@ def _norm(errors: np.ndarray) -> float:
     return float(np.sqrt(np.mean(np.sum(errors**2, axis=1))))
 
 
-def plot_convergence(studies: Mapping[str, Convergence]) -> Figure:
+def plot_convergence(studies: Mapping[tuple[str, str], Convergence]) -> Figure:
     """Plot velocity errors against the time step (Fig. 8).
 
     Args:
-        studies: Name -> its errors.
+        studies: Integrator and gripper -> the errors.
     """
     figure, ((axes,),) = new_figure(1, 1, (6.0, 5.0))
-    colors = cycle((BLUE, RED, GREEN, ORANGE))
-    for (name, study), color in zip(studies.items(), colors, strict=False):
+    colors = {TAMSI: METHODS[TAMSI], **dict(zip(own_schemes(), cycle(OTHERS), strict=False))}
+    for (integrator, gripper), study in studies.items():
+        name = f"{gripper} pads"
+        if integrator != TAMSI:
+            name = f"{SCHEMES[integrator].title}, {name}"
         slopes = study.slopes()
         for errors, style, what, slope in (
             (study.translation, "o-", "translation", slopes[0]),
             (study.rotation, "s--", "rotation", slopes[1]),
         ):
             label = f"{name}, {what} (slope {slope:.2f})"
-            axes.loglog(study.steps, errors, style, color=color, markersize=5, label=label)
+            axes.loglog(
+                study.steps, errors, style, color=colors[integrator], markersize=5, label=label,
+                mfc=None if gripper == next(iter(GRIPPERS)) else "white",
+            )  # fmt: skip
     span = np.array([study.steps[0], study.steps[-1]])
     axes.loglog(span, 150.0 * span, color=GREY, linestyle=":", label="first order")
     axes.set_xlabel("time step h [s]")
@@ -288,8 +294,7 @@ def figure_8(sweep: Sweep) -> FigureResult:
         "figure 8",
     )
     for (own, gripper), study in zip(names, found, strict=True):
-        title = "" if own == TAMSI else f"{SCHEMES[own].title}, "
-        studies[f"{title}{gripper} pads"] = study
+        studies[own, gripper] = study
         translation, rotation = study.slopes()
         numbers[gripper if own == TAMSI else f"{own}_{gripper}"] = {
             "steps_s": study.steps.tolist(),

@@ -27,6 +27,7 @@ from contact_experiments.tamsi.paper.speed import (
     interleaved_rounds,
     median_round,
     ratios,
+    scheme_style,
 )
 
 SAMPLE = 30  # Steps between two looks at the mug.
@@ -173,14 +174,13 @@ def _compare(axes: Axes, costs: Mapping[float, Sequence[SimulationRun]]) -> None
         np.array([1e3 * run.cpu[-1] / run.simulated[-1] for run in runs])
         for runs in zip(*costs.values(), strict=True)
     )
-    names = [SCHEMES[run.integrator].title for run in next(iter(costs.values()))]
-    axes.loglog(steps, first, "o-", color=RED, label=names[0])
-    for name, cost, style in zip(names[1:], others, ("o-", "s--"), strict=True):
-        axes.loglog(steps, cost, style, color=BLUE, label=name)
+    for run, cost in zip(next(iter(costs.values())), (first, *others), strict=True):
+        style = scheme_style(run.integrator)
+        axes.loglog(steps, cost, marker="o", label=SCHEMES[run.integrator].title, **style)
     for step, cost, tamsi in zip(steps, others[0], first, strict=True):
         axes.annotate(
             f"{cost / tamsi:.1f}x", (step, cost), (0, 8), textcoords="offset points",
-            ha="center", color=BLUE, fontsize=9,
+            ha="center", color=style["color"], fontsize=9,
         )  # fmt: skip
     axes.set(xlabel="step, or the longest one allowed [ms]", ylabel="CPU time\n[ms per s]")
     axes.set_xticks(steps, [f"{step:g}" for step in steps])

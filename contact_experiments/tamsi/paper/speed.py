@@ -8,11 +8,12 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from contact_core.base.figures import BLUE, GREEN, RED, new_figure
+from contact_core.base.figures import METHODS, new_figure
 from contact_core.base.sweep import Sweep
 from contact_experiments.papers.figure import spread
 from contact_experiments.papers.pictures import FigureResult
@@ -158,6 +159,16 @@ def ratios(rounds: Sequence[list[SimulationRun]]) -> dict[str, dict[str, float]]
     }
 
 
+def scheme_style(name: str) -> dict[str, Any]:
+    """Return colour and line of an integrator of the paper: without TALS it is dashed.
+
+    Args:
+        name: One of PUBLISHED.
+    """
+    dashed = name.startswith("ie_") and not SCHEMES[name].line_search
+    return {"color": METHODS[name.removesuffix("_tals")], "ls": "--" if dashed else "-"}
+
+
 def plot_speed(runs: Mapping[str, Sequence[SimulationRun]]) -> Figure:
     """Plot simulated time against CPU time (Fig. 7).
 
@@ -167,10 +178,10 @@ def plot_speed(runs: Mapping[str, Sequence[SimulationRun]]) -> Figure:
     figure, grid = new_figure(1, len(runs), (5.2 * len(runs), 4.0))
     for axes, (gripper, curves) in zip(grid.flat, runs.items(), strict=True):
         reference = curves[0].cpu[-1]
-        for run, color in zip(curves, (BLUE, GREEN, RED), strict=True):
+        for run in curves:
             ratio = run.cpu[-1] / reference
             axes.plot(
-                1e3 * run.cpu, run.simulated, color=color,
+                1e3 * run.cpu, run.simulated, **scheme_style(run.integrator),
                 label=f"{SCHEMES[run.integrator].title} ({ratio:.1f}x)",
             )  # fmt: skip
         axes.set_title(f"{gripper} pads")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from contact_core.base.figures import BLUE, BROWN, GREEN, ORANGE, PURPLE
+from contact_core.base.figures import METHODS
 
 NULL_SPACE_STEP = 0.002
 """Bound on the step of the null-space baseline that has one, as the QP's by default [rad]."""
@@ -38,23 +38,27 @@ class Variant:
 
 
 VARIANTS: dict[str, Variant] = {
-    "qp": Variant("QP (24)", BLUE, {"controller": "qp"}, baseline=False),
+    "qp": Variant("QP (24)", METHODS["qp"], {"controller": "qp"}, baseline=False),
     "qp_incremental": Variant(
         "QP (24), incremental",
-        BLUE,
+        METHODS["qp"],
         {"controller": "qp", "tracking.reading": "incremental"},
         "--",
         baseline=False,
     ),
-    "qp_frictionless": Variant("QP (22), frictionless", BROWN, {"controller": "qp_frictionless"}),
-    "null_space": Variant("null-space projection", GREEN, {"controller": "null_space"}),
+    "qp_frictionless": Variant(
+        "QP (22), frictionless", METHODS["qp_frictionless"], {"controller": "qp_frictionless"}
+    ),
+    "null_space": Variant(
+        "null-space projection", METHODS["null_space"], {"controller": "null_space"}
+    ),
     "null_space_bounded": Variant(
         "null-space projection, bounded step",
-        GREEN,
+        METHODS["null_space"],
         {"controller": "null_space", "null_space.step": NULL_SPACE_STEP},
         "--",
     ),
-    "greedy": Variant("greedy baseline", ORANGE, {"controller": "greedy"}),
-    "impedance": Variant("Cartesian impedance", PURPLE, {"controller": "impedance"}),
+    "greedy": Variant("greedy baseline", METHODS["greedy"], {"controller": "greedy"}),
+    "impedance": Variant("Cartesian impedance", METHODS["impedance"], {"controller": "impedance"}),
 }
 """Those that come with the package."""

@@ -12,7 +12,7 @@ import numpy as np
 from geometry_msgs.msg import PoseStamped
 from matplotlib.figure import Figure
 
-from contact_core.base.figures import BLUE, BROWN, draw_limit, dress, save
+from contact_core.base.figures import ROLES, draw_limit, dress, save
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
 from contact_ros.geometry import frame_pose, to_pose
@@ -221,7 +221,7 @@ class PushAnything(Demo[PushedData]):
         grid = figure.add_gridspec(3, 2, width_ratios=(1.25, 1.0))
         above = figure.add_subplot(grid[:, 0])
         draw_push(above, self._task, data.pose, data.tool)
-        above.set(xlabel="x [m]", ylabel="y [m]", title="goal green, at the end orange, tool blue")
+        above.set(xlabel="x [m]", ylabel="y [m]", title="goal dashed, at the end green, tool red")
         misses = np.array([self._task.miss(pose) for pose in data.pose])
         force = data.force_time, data.force, "pusher force [N]"
         curves = (
@@ -231,7 +231,7 @@ class PushAnything(Demo[PushedData]):
         limits = 1e3 * POSITION, np.rad2deg(ANGLE), None
         for row, (time, values, label) in enumerate((*curves, force)):
             axes = figure.add_subplot(grid[row, 1])
-            axes.plot(time, values, color=BLUE if row == 2 else BROWN, lw=1)
+            axes.plot(time, values, color=ROLES["robot" if row == 2 else "object"], lw=1)
             if (limit := limits[row]) is not None:
                 draw_limit(axes, limit, "good enough" if row == 0 else "")
             dress(axes)

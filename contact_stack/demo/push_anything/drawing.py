@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from contact_core.base.figures import BLUE, BROWN, GREEN, ORANGE, dress
+from contact_core.base.figures import ROLES, dress
 from contact_stack.demo.push_anything.shapes import Part, PushedObject
 from contact_stack.demo.push_anything.task import PushTask
 from irs_planner.scenes.planar_scene import Box, Circle
@@ -27,10 +27,11 @@ def draw_push(axes: Axes, task: PushTask, poses: np.ndarray, tool: np.ndarray) -
         tool: (n, 2) x and y [m].
     """
     for pose in poses[:: max(1, len(poses) // OUTLINES)]:
-        _draw_thing(axes, task.thing, pose, color=BROWN, alpha=0.15)
-    _draw_thing(axes, task.thing, np.array(task.goal), color=GREEN, alpha=0.45)
-    _draw_thing(axes, task.thing, poses[-1], color=ORANGE, alpha=0.6)
-    axes.plot(*tool.T, color=BLUE, lw=0.8)
+        _draw_thing(axes, task.thing, pose, color=ROLES["object"], alpha=0.1)
+    _draw_thing(axes, task.thing, poses[-1], color=ROLES["object"], alpha=0.6)
+    goal = {"facecolor": "none", "edgecolor": ROLES["goal"], "lw": 1.5, "ls": "--"}
+    _draw_thing(axes, task.thing, np.array(task.goal), **goal)
+    axes.plot(*tool.T, color=ROLES["robot"], lw=0.8)
     dress(axes)
     axes.set_aspect("equal")
 
@@ -39,7 +40,7 @@ def _draw_thing(axes: Axes, thing: PushedObject, pose: np.ndarray, **style: Any)
     cosine, sine = math.cos(pose[2]), math.sin(pose[2])
     turn = np.array([[cosine, -sine], [sine, cosine]])
     for part in thing.parts:
-        axes.fill(*(pose[:2, np.newaxis] + turn @ _outline(part)), lw=0, **style)
+        axes.fill(*(pose[:2, np.newaxis] + turn @ _outline(part)), **{"lw": 0, **style})
 
 
 def _outline(part: Part) -> np.ndarray:

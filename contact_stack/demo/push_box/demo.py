@@ -12,7 +12,7 @@ import pinocchio as pin
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from contact_core.base.figures import BLUE, BROWN, GREEN, GREY, ORANGE, draw_limit, dress, save
+from contact_core.base.figures import GREY, ROLES, draw_limit, dress, save
 from contact_core.base.results import Rows, table
 from contact_stack.demo.client_node import NAME, Connection
 from contact_stack.demo.contact_tracking.statistics import trajectory_hash
@@ -149,11 +149,11 @@ def draw_push(data: PushData, task: BoxTask, path: Path) -> Path:
     distance = figure.add_subplot(grid[0, 1])
     angle, force = (figure.add_subplot(grid[row, 1], sharex=distance) for row in (1, 2))
     misses = [task.miss(pose) for pose in data.box]
-    distance.plot(data.time, [1e3 * miss.distance for miss in misses], color=BROWN)
+    distance.plot(data.time, [1e3 * miss.distance for miss in misses], color=ROLES["object"])
     draw_limit(distance, 1e3 * task.position_tolerance, "good enough")
-    angle.plot(data.time, [np.rad2deg(miss.angle) for miss in misses], color=BROWN)
+    angle.plot(data.time, [np.rad2deg(miss.angle) for miss in misses], color=ROLES["object"])
     draw_limit(angle, np.rad2deg(task.rotation_tolerance))
-    force.plot(data.force_time, data.force, color=BLUE, lw=1)
+    force.plot(data.force_time, data.force, color=ROLES["robot"], lw=1)
     for number, push in enumerate(data.pushes):
         limit = max(push.force_limits.values(), default=np.nan)
         span = [data.seconds(push.start), data.seconds(push.end)]
@@ -177,12 +177,16 @@ def _draw_above(axes: Axes, data: PushData, task: BoxTask) -> None:
     for number, push in enumerate(data.pushes):
         for moment in np.linspace(data.seconds(push.start), data.seconds(push.end), OUTLINES):
             tick = min(int(np.searchsorted(data.time, moment)), len(data.time) - 1)
-            axes.plot(*_outline(data.box[tick], size), color=BROWN, alpha=0.35, lw=1)
+            axes.plot(*_outline(data.box[tick], size), color=ROLES["object"], alpha=0.35, lw=1)
         label = "planned end of a push" if number == 0 else None
-        axes.plot(*_outline(push.planned_end, size), color=ORANGE, ls=":", lw=1.5, label=label)
-    axes.fill(*_outline(data.box[-1], size), color=BROWN, alpha=0.35, label="box at the end")
-    axes.plot(*_outline(task.goal, size), color=GREEN, lw=2.5, ls="--", label="goal")
-    axes.plot(*pusher_path(task, data.joints).T[:2], color=BLUE, lw=1.5, label="pusher")
+        axes.plot(
+            *_outline(push.planned_end, size), color=ROLES["planned"], ls=":", lw=1.5, label=label
+        )
+    axes.fill(
+        *_outline(data.box[-1], size), color=ROLES["object"], alpha=0.35, label="box at the end"
+    )
+    axes.plot(*_outline(task.goal, size), color=ROLES["goal"], lw=2.5, ls="--", label="goal")
+    axes.plot(*pusher_path(task, data.joints).T[:2], color=ROLES["robot"], lw=1.5, label="pusher")
     dress(axes)
     axes.set_aspect("equal")
     axes.set_xlabel("x [m]")

@@ -51,7 +51,7 @@ def runs():
 
 def studies():
     steps = np.array(STEPS)
-    return {"soft": Convergence(steps, steps, 2.0 * steps)}
+    return {("tamsi", "soft"): Convergence(steps, steps, 2.0 * steps)}
 
 
 def comparisons():
