@@ -92,17 +92,15 @@ def simulate_in_tamsi(problem: RobustProblem, controls: np.ndarray, worlds: Worl
 
 
 def _touching_speed(gap: np.ndarray, velocity: np.ndarray) -> np.ndarray:
-    """Return how fast a body that is already a little inside was when it touched [m/s].
-
-    A contact of tamsi_sim begins with the first step that starts inside.
+    """Return how fast a body is when it touches [m/s].
 
     Args:
-        gap: Distance at the start of that step, not positive (n, m, 1) [m].
-        velocity: Upwards at the start of the step before it, and of all others (n, m + 1, 1) [m/s].
+        gap: Distance at the sample before the first that shows a force (n, m, 1) [m].
+        velocity: Upwards at the sample before that one, and at all others (n, m + 1, 1) [m/s].
     """
     before, speed = -velocity[:, :-1], -velocity[:, 1:]
-    inside = np.clip(-gap / np.maximum(tamsi_world.TIME_STEP * speed, MIN_WAY), 0.0, 1.0)
-    return np.maximum(speed + inside * (before - speed), 0.0)
+    share = np.clip(gap / np.maximum(tamsi_world.TIME_STEP * speed, MIN_WAY), 0.0, 1.0)
+    return np.maximum(speed + share * (speed - before), 0.0)
 
 
 PLAN_FILE = "plan.json"

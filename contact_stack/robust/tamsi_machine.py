@@ -13,8 +13,10 @@ import numpy as np
 import pinocchio as pin
 
 from contact_core.robot.scene import Instance
+from contact_core.robot.scene_config import SolverConfig
 from contact_core.robot.surface import Surface
 from contact_stack.robust.tamsi_world import (
+    ACCURACY,
     DISSIPATION,
     STIFFNESS,
     TIME_STEP,
@@ -110,13 +112,16 @@ def _references(problem: RobustProblem, controls: np.ndarray, samples: int) -> n
     told = controls[:, problem.model.controls - len(drives) :]
     position, velocity = np.split(np.array(problem.start), 2)
     position, velocity = position[size:], velocity[size:]
-    found = [(position, velocity)]
+    found, passed = [(position, velocity)], SAMPLE * TIME_STEP
+    decay = np.exp(-bandwidth * passed)
     for knot in range(problem.knots - 1):
         for _ in range(samples):
-            for _ in range(SAMPLE):
-                pull = bandwidth**2 * (told[knot] - position) - 2.0 * bandwidth * velocity
-                velocity = velocity + TIME_STEP * pull
-                position = position + TIME_STEP * velocity
+            # They are damped critically, so that this is exact.
+            off = position - told[knot]
+            slope = velocity + bandwidth * off
+            left = off + slope * passed
+            position = told[knot] + decay * left
+            velocity = decay * (slope - bandwidth * left)
             found.append((position, velocity))
     return np.array(found)
 
@@ -141,7 +146,7 @@ class _Machine:
             lambda instance, link: surface,
             lambda a, b: a[0] != b[0] and MACHINE in (a[0], b[0]),
         )
-        self._engine = Engine(built, TIME_STEP)
+        self._engine = Engine(built, TIME_STEP, SolverConfig(accuracy=ACCURACY))
         names = model.position_names[: model.coordinates - len(model.drives)]
         places = [built.joint_dofs[(MACHINE, name)] for name in names]
         self._dofs = np.array(places)

@@ -10,6 +10,7 @@ from tqdm import tqdm
 
 from contact_core.base.errors import ContactStackError
 from contact_core.robot.scene import Instance
+from contact_core.robot.scene_config import SolverConfig
 from contact_core.robot.surface import Surface
 from robust_planner.contact_model import GRAVITY, GROUND
 from robust_planner.evaluation.time_stepping import SteppedMotion
@@ -25,6 +26,9 @@ SINGLE_BODIES = ("sliding_block", "lowered_tool")
 """Models that are one cube."""
 
 TIME_STEP = 1e-3
+"""Of the samples [s]."""
+ACCURACY = 1e-5
+"""Of the steps between them: those of a millisecond would damp a bounce, and see it late."""
 STIFFNESS = 2e5
 """Of ground that the problem has rigid: the cube sinks in by some hundredths of a mm [N/m]."""
 DISSIPATION = 5.0
@@ -140,7 +144,7 @@ def _engine(problem: RobustProblem, friction: float, height: float) -> tuple[Eng
         lambda instance, link: surface,
         lambda a, b: a[0] != b[0],
     )
-    return Engine(built, TIME_STEP), mass
+    return Engine(built, TIME_STEP, SolverConfig(accuracy=ACCURACY)), mass
 
 
 def _text(values: tuple[float, ...] | list[float]) -> str:

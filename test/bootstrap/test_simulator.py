@@ -26,7 +26,7 @@ MODULES = {
 }
 """What is required -> what Python imports of it, and of what it requires itself."""
 
-EXTRAS = re.compile(r"tamsi_sim\.(viewer\.|drake\.drake_).*|contact_core\.model\.drawing")
+EXTRAS = re.compile(r"tamsi_sim\.(viewer\.|drake\.drake_).*|contact_core\.model\.(drawing|serving)")
 """Modules that need libraries of extras."""
 
 README = next(block.text for block in blocks(ROOT / "README.md") if block.language == "python")

@@ -52,9 +52,9 @@ def test_a_peg_moves_among_obstacles_as_the_planner_says(insertion: Example) -> 
     size = problem.model.coordinates
     assert judged.position.shape == planned.position.shape
     np.testing.assert_allclose(judged.position, planned.position, atol=5e-4)
-    # The references follow the same equation, whatever the world.
+    # The references follow the same equation, whatever the world: there exactly, here in steps.
     np.testing.assert_allclose(
-        judged.position[:, :, 2:size], planned.position[:, :, 2:size], atol=1e-12
+        judged.position[:, :, 2:size], planned.position[:, :, 2:size], atol=3e-5
     )
     assert np.abs(worlds.shift[:, 0]).max() > 0.005
     np.testing.assert_array_less(judged.position[:, -1, 0], 0.001)

@@ -73,7 +73,7 @@ def test_a_can_is_moved_to_its_goal_at_the_pace_that_was_asked_for(tmp_path):
         fastest.append(paces.max())
         # What is touched is not hit: the arm slows down before.
         room, nearer = rooms.transpose(1, 0, 2)
-        near = (room > -0.005) & (room < 0.01)
+        near = (room > 0.0) & (room < 0.01)
         assert near.any()
         assert nearer[near].max() <= 1.2 * 0.036 * MoverConfig().period
         np.testing.assert_array_equal(np.abs(mover.error[:2]) <= 0.02, True)
