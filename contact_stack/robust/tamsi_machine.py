@@ -16,7 +16,6 @@ from contact_core.robot.scene import Instance
 from contact_core.robot.scene_config import SolverConfig
 from contact_core.robot.surface import Surface
 from contact_stack.robust.tamsi_world import (
-    ACCURACY,
     DISSIPATION,
     STIFFNESS,
     TIME_STEP,
@@ -34,6 +33,8 @@ from tamsi_sim.simulation.engine import Engine
 from tamsi_sim.simulation.model import build_model
 
 MACHINE = "machine"
+ACCURACY = 1e-3
+"""Of the steps between two looks."""
 SAMPLE = 5
 """Time steps from one look at the contacts to the next."""
 MIN_BALL = 1e-4
