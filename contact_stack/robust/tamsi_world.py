@@ -28,8 +28,9 @@ SINGLE_BODIES = ("sliding_block", "lowered_tool")
 TIME_STEP = 1e-3
 """Of the samples [s]."""
 ACCURACY = {"sliding_block": 0.0, "lowered_tool": 1e-5}
-"""Of the steps between them: those of a millisecond would damp a bounce, and see it late. What is
-held by friction just below its limit creeps with an accuracy, so that what slides has none."""
+"""Of the steps between them: those of a millisecond would damp a bounce, and see it late. A surface
+that stands for rigid ground has to be damped by them: as stiff as it is, what slides chatters.
+"""
 STIFFNESS = 2e5
 """Of ground that the problem has rigid: the cube sinks in by some hundredths of a mm [N/m]."""
 DISSIPATION = 5.0
