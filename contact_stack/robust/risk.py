@@ -95,11 +95,12 @@ def _touching_speed(gap: np.ndarray, velocity: np.ndarray) -> np.ndarray:
     """Return how fast a body is when it touches [m/s].
 
     Args:
-        gap: Distance at the sample before the first that shows a force (n, m, 1) [m].
+        gap: Distance at the sample before the first that shows a force, negative where steps of
+            equal length saw the touch late (n, m, 1) [m].
         velocity: Upwards at the sample before that one, and at all others (n, m + 1, 1) [m/s].
     """
     before, speed = -velocity[:, :-1], -velocity[:, 1:]
-    share = np.clip(gap / np.maximum(tamsi_world.TIME_STEP * speed, MIN_WAY), 0.0, 1.0)
+    share = np.clip(gap / np.maximum(tamsi_world.TIME_STEP * speed, MIN_WAY), -1.0, 1.0)
     return np.maximum(speed + share * (speed - before), 0.0)
 
 
