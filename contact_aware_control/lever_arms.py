@@ -8,12 +8,14 @@ is the largest distance that any point of the links beyond joint j has.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pinocchio as pin
 
 from contact_aware_control.chain import chain_of, forward_kinematics
 from contact_core.base.kernel import kernel
+from contact_core.multibody.collision.shapes import Shape
 from contact_core.robot.robot import Robot
 
 MIN_LEVER = 0.05
@@ -73,14 +75,32 @@ def _geometry(robot: Robot, held_reach: float) -> tuple[np.ndarray, np.ndarray]:
         The chain; (s, 5): spheres around collision shapes and held object: index of the joint that
         moves it, centre in that joint's frame, radius [m].
     """
+    spheres = balls_of(
+        robot, held_reach, lambda shape: np.array([[0.0, 0.0, 0.0, shape.bounding_radius]])
+    )
+    return chain_of(robot), spheres
+
+
+def balls_of(robot: Robot, held_reach: float, around: Callable[[Shape], np.ndarray]) -> np.ndarray:
+    """Return balls around the links that joints move, and around what is held.
+
+    Args:
+        robot: The arm.
+        held_reach: How far an object in the gripper reaches from the tool's origin [m].
+        around: Balls around a shape (k, 4) in its frame: centre and radius [m].
+
+    Returns:
+        (n, 5) index of the joint that moves it, centre in that joint's frame, radius [m].
+    """
     model = robot.model
     tool = model.frames[model.getFrameId(robot.tool_link, pin.FrameType.BODY)]
-    spheres = [(tool.parentJoint - 1, *tool.placement.translation, held_reach)]
+    balls = [(tool.parentJoint - 1, *tool.placement.translation, held_reach)]
     for shape in robot.collision_shapes:
         frame = model.frames[model.getFrameId(shape.body, pin.FrameType.BODY)]
-        center = (frame.placement * shape.placement).translation
-        spheres.append((frame.parentJoint - 1, *center, shape.shape.bounding_radius))
-    return chain_of(robot), np.array([sphere for sphere in spheres if sphere[0] >= 0])
+        placement = frame.placement * shape.placement
+        for ball in around(shape.shape):
+            balls.append((frame.parentJoint - 1, *placement.act(ball[:3]), ball[3]))
+    return np.array([ball for ball in balls if ball[0] >= 0])
 
 
 @kernel

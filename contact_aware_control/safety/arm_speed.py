@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pinocchio as pin
 
 from contact_aware_control.chain import chain_of, forward_kinematics
+from contact_aware_control.lever_arms import balls_of
 from contact_core.base.kernel import kernel
 from contact_core.robot.robot import Robot
 
@@ -27,16 +27,7 @@ class ArmSpeed:
             robot: The arm; it is updated.
             held_reach: How far an object in the gripper reaches from the tool's origin [m].
         """
-        model = robot.model
-        tool = model.frames[model.getFrameId(robot.tool_link, pin.FrameType.BODY)]
-        balls = [(tool.parentJoint - 1, *tool.placement.translation, held_reach)]
-        for shape in robot.collision_shapes:
-            frame = model.frames[model.getFrameId(shape.body, pin.FrameType.BODY)]
-            placement = frame.placement * shape.placement
-            for x, y, z, radius in shape.shape.balls:
-                center = placement.act(np.array([x, y, z]))
-                balls.append((frame.parentJoint - 1, *center, radius))
-        self._balls = np.array([ball for ball in balls if ball[0] >= 0])
+        self._balls = balls_of(robot, held_reach, lambda shape: shape.balls)
         self._chain = chain_of(robot)
 
     def farthest(self, q: np.ndarray, change: np.ndarray) -> float:
