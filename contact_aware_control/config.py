@@ -29,15 +29,9 @@ class TrackingConfig:
     return_speed: float = parameter(
         0.1,
         "speed of the tool on the way back to a path that contact has led it from, where the "
-        "path itself is slower there; never faster than 1.2 times its own top speed, if it waits",
+        "path itself is slower there; never faster than 1.2 times its own top speed, if it "
+        "waits; joints and the tool's rotation are as fast in rad/s",
         unit="m/s",
-        above=0.0,
-        high=10.0,
-    )
-    return_rate: float = parameter(
-        0.1,
-        "the same for the speeds of the joints and of the tool's rotation",
-        unit="rad/s",
         above=0.0,
         high=10.0,
     )
@@ -335,15 +329,6 @@ class SafetyConfig:
     reference_timeout: float = parameter(
         0.25, "the arm is held when a streamed reference is older", unit="s", above=0.0, high=10.0
     )
-    bad_input_limit: int = parameter(
-        10,
-        "a fault follows this many rejected messages; two good ones make up for one",
-        low=1,
-        high=10000,
-    )
-    conservative_force_share: float = parameter(
-        0.7, "share of the force limits used in conservative mode", above=0.0, high=1.0
-    )
     force_fault_factor: float = parameter(
         6.0, "k: a fault follows when a force stays above k f_max", low=1.0, high=1000.0
     )
@@ -446,9 +431,6 @@ class ReflexConfig:
 class PlausibilityConfig:
     """What joint states of a robot that is well are like."""
 
-    stamp_jump: float = parameter(
-        0.1, "how far a stamp may jump ahead", unit="s", above=0.0, high=10.0
-    )
     follow_distance: float = parameter(
         0.03,
         "how far a joint may be from where commands, springs and external torque put it, (5)",

@@ -57,8 +57,8 @@ class TrackingTask(ABC):
             time: Reference time [s].
             rate: How fast it passes; 1 as programmed, 0 while the reference waits.
             returns: Where contact has led the arm from its path, the way back is no faster than
-                RETURN_SHARE of the speed programmed now, or than ``return_speed`` and
-                ``return_rate`` times this, which are no more than RETURN_SHARE of the largest
+                RETURN_SHARE of the speed programmed now, or than ``return_speed`` times this,
+                for joints and rotation in rad/s, which is no more than RETURN_SHARE of the largest
                 speed of a reference that moves; inf: as fast as it can be.
 
         Returns:
@@ -96,7 +96,7 @@ class JointTracking(TrackingTask):
         self._identity = np.eye(robot.n)
         self._data = robot.model.createData()
         self._tool = robot.model.getFrameId(robot.tool_link, pin.FrameType.BODY)
-        self._return_steps = period * np.array([tracking.return_rate, np.inf])
+        self._return_steps = period * np.array([tracking.return_speed, np.inf])
         self._fastest = np.full(2, np.inf)
         if (
             config.governor.enabled and reference.waits
@@ -190,7 +190,7 @@ class PoseTracking(TrackingTask):
         self._posture_weight = tracking.posture_weight
         self._error_gain = min(1.0, tracking.error_rate * period)
         self._period = period
-        self._return_steps = period * np.array([tracking.return_speed, tracking.return_rate])
+        self._return_steps = np.full(2, period * tracking.return_speed)
         self._fastest = np.full(2, np.inf)
         if config.governor.enabled and reference.waits:
             poses = [reference.sample(time) for time in _times(reference)]

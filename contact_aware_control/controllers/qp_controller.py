@@ -80,6 +80,9 @@ joint springs."""
 BLIND_WEIGHT = 20.0
 """Damping weight while the contacts are too old, relative to the tracking term."""
 
+CONSERVATIVE_SHARE = 0.7
+"""Share of the force limits that is used where contacts are not trusted."""
+
 IN_CONTACT = 4.0
 """A force that is bounded bounds the way back, too: there it may be so much faster."""
 
@@ -331,7 +334,7 @@ class CondensedQpController(Controller):
         motion of the touched thing adds meanwhile is given way to as well. Contacts that are
         not trusted get a smaller limit; without present contacts nothing pushes further.
         """
-        share = self._config.safety.conservative_force_share if inputs.conservative else 1.0
+        share = CONSERVATIVE_SHARE if inputs.conservative else 1.0
         bounds = []
         for contact, memory, pressing in zip(
             contacts.active, contacts.memories, force.tolist(), strict=True

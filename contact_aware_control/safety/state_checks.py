@@ -35,6 +35,9 @@ MARGIN = 0.05
 MAX_SPEED = 2.0
 """Motion between two states, in joint velocity limits."""
 
+STAMP_JUMP = 0.1
+"""How far a stamp may jump ahead [s]."""
+
 FROZEN_DISTANCE = 0.005
 """Motion of a command during which some number of the states must have changed [rad]."""
 
@@ -115,7 +118,7 @@ class StateChecks:
             ), offset
         # A message may be late by any time, but none is early.
         expected = ahead - DRIFT * passed
-        if offset > expected + self._config.stamp_jump:
+        if offset > expected + STAMP_JUMP:
             early = offset - expected
             return Finding(
                 Status.STATE_OUT_OF_ORDER, f"a stamp is {early:.3f} s ahead of its time"

@@ -126,6 +126,9 @@ TRANSITIONS: dict[tuple[Enum, Event], Enum] = {
 }
 """(state of one machine, event) -> its next state; without an entry it stays."""
 
+BAD_INPUTS = 10
+"""A fault follows so many rejected messages; two good ones make up for one."""
+
 MAX_REFUSALS = 10
 """So many commands that the gate refuses in a row are a fault."""
 
@@ -271,9 +274,9 @@ class Supervisor:
         """
         lately = state.rejected_lately + 1.0
         state = replace(state, rejected=state.rejected + 1, rejected_lately=lately)
-        if lately < self._config.bad_input_limit:
+        if lately < BAD_INPUTS:
             return state
-        count = f"{self._config.bad_input_limit} rejected messages of late"
+        count = f"{BAD_INPUTS} rejected messages of late"
         return _after(
             state, Event.INPUT_UNUSABLE, f"{count}, the last: {detail}" if detail else count
         )

@@ -15,7 +15,11 @@ from contact_aware_control.controllers import (
     make_controller,
     qp_controller,
 )
-from contact_aware_control.controllers.qp_controller import APPROACH_SPEED, BLIND_WEIGHT
+from contact_aware_control.controllers.qp_controller import (
+    APPROACH_SPEED,
+    BLIND_WEIGHT,
+    CONSERVATIVE_SHARE,
+)
 from contact_aware_control.controllers.quasistatic import QuasistaticModel
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
 from contact_aware_control.safety.status import Status
@@ -192,7 +196,7 @@ def test_force_at_a_doubtful_place_keeps_a_margin(robot, contact):
     report = [contact(10.0 * UP, point, identifiable=False)]
     for _ in range(100):
         output = controller.step(inputs(report, q=Q + row / K * 10.0, conservative=True))
-    share = ControllerConfig().safety.conservative_force_share
+    share = CONSERVATIVE_SHARE
     assert output.predicted_force[0] == pytest.approx(15.0 * share, abs=1e-6)
 
 
@@ -212,7 +216,7 @@ def test_contact_that_explains_nothing_is_bounded_through_the_torque(robot, cont
     output = controller.step(inputs([absurd], q=Q + row / K * felt, conservative=True))
     change = output.command - Q
     assert output.contact_links == ("lbr_link_3",)
-    limit = 15.0 * ControllerConfig().safety.conservative_force_share
+    limit = 15.0 * CONSERVATIVE_SHARE
     assert (row @ change > 0.0) == (output.measured_force[0] > limit)
     assert np.abs(change).max() > 1e-4
 

@@ -8,6 +8,7 @@ import pytest
 from contact_aware_control.config import SafetyConfig
 from contact_aware_control.safety.status import Finding, LinkState, Mode, Request, Status
 from contact_aware_control.safety.supervisor import (
+    BAD_INPUTS,
     FAULTS,
     REFUSED,
     TRANSITIONS,
@@ -74,7 +75,7 @@ def test_states_that_are_all_rejected_are_named_as_the_reason():
     """For instance those of a robot that sends at another period than ours."""
     machine = RunningSupervisor()
     machine.activate()
-    for _ in range(SafetyConfig().bad_input_limit):
+    for _ in range(BAD_INPUTS):
         machine.reject_input("every 10 ms instead of every 5 ms")
     waiting = replace(GOOD, state_age=math.inf)
     assert machine.update(waiting) == (Mode.INACTIVE, Status.BAD_INPUT)
@@ -207,7 +208,7 @@ def test_a_force_to_stop_at_is_a_fault_at_once_planned_or_not(force, fault):
 @pytest.mark.parametrize(("good", "fault"), [(1, True), (2, False)])
 def test_a_stream_of_which_half_is_bad_is_a_fault(supervisor, good, fault):
     """Every second state was NaN, and the arm went on."""
-    for _ in range(10 * SafetyConfig().bad_input_limit):
+    for _ in range(10 * BAD_INPUTS):
         supervisor.reject_input()
         for _ in range(good):
             supervisor.accept_input()
@@ -216,7 +217,7 @@ def test_a_stream_of_which_half_is_bad_is_a_fault(supervisor, good, fault):
 
 
 def test_bad_inputs_in_a_row_are_a_fault(supervisor):
-    limit = SafetyConfig().bad_input_limit
+    limit = BAD_INPUTS
     for _ in range(limit - 1):
         supervisor.reject_input()
     assert supervisor.update(GOOD) == (Mode.TRACKING, Status.BAD_INPUT)
@@ -289,7 +290,7 @@ def test_a_simulator_in_the_place_of_the_robot_is_a_fault(supervisor):
 
 
 def test_faults_say_what_led_to_them(supervisor):
-    for _ in range(SafetyConfig().bad_input_limit):
+    for _ in range(BAD_INPUTS):
         supervisor.reject_input("position is not finite")
     supervisor.update(GOOD)
     assert supervisor.state.fault_detail == (
