@@ -64,12 +64,12 @@ from contact_core.base.files import replacement
 from contact_core.robot.arm_state import ArmState, CommandMode, RobotCondition
 from contact_core.robot.description import JointFrictionConfig, JointsConfig, RobotDescription
 
-VERSION = 9
-"""Of the files written; 7 and 8 kept parameters that are constants now, 5 kept no joints of the
+VERSION = 10
+"""Of the files written; 7 to 9 kept parameters that are constants now, 5 kept no joints of the
 robot, 4 lost what memories of forces are, 2 kept another state of the loop, 1 held pickled
 objects."""
 
-KNOWN_VERSIONS = (9,)
+KNOWN_VERSIONS = (10,)
 """Versions that can be read."""
 
 DATA: dict[str, type] = {

@@ -12,6 +12,7 @@ from contact_aware_control.contact import ContactEstimate, ContactReport
 from contact_aware_control.control_loop import ControlLoop
 from contact_aware_control.controllers import CONTROLLERS
 from contact_aware_control.incident_log import IncidentLog, load, replay, save
+from contact_aware_control.incident_log.file import VERSION
 from contact_aware_control.loop_state import LoopInputs, LoopState
 from contact_aware_control.reference import Goal, JointTrajectory, PoseTrajectory
 from contact_aware_control.safety.status import Mode, Request, Status
@@ -305,14 +306,14 @@ def rewritten(path, **changes):
     np.savez(path, **arrays)
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4, 5, 8, "new"])
+@pytest.mark.parametrize("version", [1, 5, VERSION - 1, "new"])
 def test_versions_that_cannot_be_read_are_named(logged, tmp_path, version):
     run = logged()
     run.run(5)
     path = tmp_path / "a.npz"
     save(run.log.record(""), path)
     rewritten(path, header=lambda text: json.dumps({**json.loads(text), "version": version}))
-    with pytest.raises(ContactStackError, match=rf"version {version} .*valid: 9"):
+    with pytest.raises(ContactStackError, match=rf"version {version} .*valid: {VERSION}"):
         load(path)
 
 
@@ -338,7 +339,7 @@ def test_the_old_format_is_refused_by_its_version(tmp_path):
     path = tmp_path / "a.npz"
     header = np.frombuffer(json.dumps({"format": 1}).encode(), dtype=np.uint8)
     np.savez(path, header=header)
-    with pytest.raises(ContactStackError, match=r"version 1 .*valid: 9"):
+    with pytest.raises(ContactStackError, match=rf"version 1 .*valid: {VERSION}"):
         load(path)
 
 
