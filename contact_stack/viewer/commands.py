@@ -31,8 +31,8 @@ from contact_stack.viewer.controls import ARM, ArmSettings, Grip
 from contact_stack.viewer.objects import Place
 
 CONTROLLER, SIMULATOR = "contact_aware_controller", "tamsi_sim"
-SETTINGS = ("controller", "force.limit")
-"""Parameters of the controller that are chosen on the page."""
+SETTINGS = ("controller", "force.limit", "collaborative")
+"""Parameters of the controller that are chosen on the page, or told there."""
 ASKING = 1.0
 """Between two questions for them, while nobody answers [s]."""
 RATE = 30.0
@@ -235,9 +235,9 @@ class GraphCommands:
 
     def _read_settings(self, future: Future) -> None:
         match [parameter_value_to_python(value) for value in future.result().values]:
-            case [str(name), float(limit)] if math.isfinite(limit):
+            case [str(name), float(limit), beside_people] if math.isfinite(limit):
                 self._asking.cancel()
-                self.settings = ArmSettings(name, limit)
+                self.settings = ArmSettings(name, limit, beside_people is True)
 
     def _hear(self, event: ParameterEvent) -> None:
         """Take over what somebody else has set; one's own echo would pull a slider back."""

@@ -25,6 +25,8 @@ SOFTEST, STIFFEST, SPRING = 50.0, 1000.0, 300.0
 """Stiffness of the hand's spring [N/m]: its range, and at the start."""
 MAX_LIMIT = 40.0
 """End of the slider of the force limit [N]."""
+COLLABORATIVE = "collaborative: 250 mm/s, stop above 50 N; no certified safety function"
+"""What is said of that set of parameters."""
 ARM = {"motion": ("hold", "resume"), "fault": ("stop", "reset")}
 SIMULATION = {"time": ("pause", "continue"), "": ("step", "restart")}
 """What is asked for by buttons, each with the one that undoes it where there is one."""
@@ -60,10 +62,12 @@ class ArmSettings(NamedTuple):
     Attributes:
         controller: The one that runs.
         limit: Force limit of contacts that nobody planned [N].
+        collaborative: Whether it holds what is asked of arms beside people.
     """
 
     controller: str
     limit: float
+    collaborative: bool = False
 
 
 class Commands(ObjectCommands, Protocol):
@@ -164,6 +168,7 @@ class Controls:
             led.on_update(lambda event: self._show_goal(bool(event.target.value)))
             self._controller = gui.add_dropdown("controller", tuple(CONTROLLERS))
             self._limit = gui.add_slider("force limit [N]", 1.0, MAX_LIMIT, 0.5, limit)
+            self._collaborative = gui.add_markdown(COLLABORATIVE, visible=False)
             self._controller.on_update(by_hand(lambda name: commands.choose_controller(str(name))))
             self._limit.on_update(by_hand(lambda value: commands.limit_force(float(value))))
             fingers = gui.add_button_group("gripper", ("open", "close"))
@@ -197,6 +202,7 @@ class Controls:
         told, now = self._settings, self._commands.settings
         if now is not None and now is not told:
             self._settings = now
+            self._collaborative.visible = now.collaborative
             if told is None or now.controller != told.controller:
                 self._controller.value = now.controller  # type: ignore[misc]
             if told is None or now.limit != told.limit:

@@ -1,7 +1,8 @@
-"""Solids on the page: URDFs by joint positions, and friction cones."""
+"""On the page: URDFs by joint positions, friction cones, and what the arm could feel, as dots."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pinocchio as pin
 import viser
 
+from contact_aware_control.estimation.identifiability import ContactProspect
 from contact_core.model.drawing import Canvas, Color, draw_solid, pose_of
 from contact_core.model.visuals import read_visuals
 
@@ -18,6 +20,12 @@ thing is, and nothing flickers there."""
 LAMP, LIT = (2.0, -2.0, 3.6), (0.4, 0.0, 0.0)
 """Where the lamp is, and what it is directed at [m]."""
 GROUND_COLOR = (185, 188, 194)
+TOLD_COLOR, ELSEWHERE_COLOR, UNFELT_COLOR = (42, 157, 143), (217, 165, 13), (200, 55, 45)
+"""Where a push would be located; where it is felt, and may be elsewhere; where it is not felt."""
+DOTS, DOT_SIZE, LIFT = 24, 0.018, 0.004
+"""Of what could be felt: their number on each link, their size and height over it [m]."""
+PROSPECT_PERIOD, TURNED = 0.5, 0.02
+"""They are judged anew so often at most [s], and where a joint has turned so far [rad]."""
 CONE_HEIGHT, CONE_SIDES = 0.25, 24
 """Of a friction cone [m], and the number of its faces."""
 
@@ -169,3 +177,51 @@ class FrictionCones:
         for cone, (point, normal) in zip(self._cones, contacts, strict=False):
             turn = pin.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), normal)
             cone.position, cone.wxyz = pose_of(pin.SE3(turn, point))
+
+
+class ProspectDots:
+    """What the torques could tell of pushes on the arm, before there is one, as dots all over it.
+
+    Attributes:
+        shown: Whether they are to be seen.
+    """
+
+    def __init__(self, server: viser.ViserServer, name: str, prospect: ContactProspect) -> None:
+        """Prepare the dots; none is drawn yet.
+
+        Args:
+            server: Where to draw.
+            name: Path of the scene's node.
+            prospect: Judges them.
+        """
+        self._prospect = prospect
+        self.shown = False
+        self._judged = np.empty(0)
+        self._next = -np.inf
+        self._cloud = server.scene.add_point_cloud(
+            name, np.zeros((0, 3)), TOLD_COLOR, point_size=DOT_SIZE, point_shape="circle",
+            precision="float32",
+        )  # fmt: skip
+
+    def draw(self, arm: np.ndarray, force: float) -> None:
+        """Judge the dots where the arm is now, if they are shown and it has moved.
+
+        Args:
+            arm: (n) joint positions [rad].
+            force: Of the pushes [N].
+        """
+        if not self.shown:
+            if len(self._judged):
+                self._judged, self._cloud.points = np.empty(0), np.zeros((0, 3), np.float32)
+            return
+        now, key = time.monotonic(), np.append(arm, force)
+        there = len(self._judged) == len(key) and np.abs(key - self._judged).max() < TURNED
+        if there or now < self._next:
+            return
+        self._judged, self._next = key, now + PROSPECT_PERIOD
+        found = self._prospect.at(arm, force)
+        felt = force >= found.felt
+        sure = found.located[:, None]
+        colors = np.where(sure, TOLD_COLOR, np.where(felt[:, None], ELSEWHERE_COLOR, UNFELT_COLOR))
+        self._cloud.points = (found.points - LIFT * found.directions).astype(np.float32)
+        self._cloud.colors = colors.astype(np.uint8)

@@ -23,6 +23,7 @@ from std_msgs.msg import Bool, String
 from tf2_msgs.msg import TFMessage
 
 from contact_aware_control.config import ControllerConfig
+from contact_aware_control.estimation.identifiability import ContactProspect
 from contact_core.base.config import nested, parameter
 from contact_core.model.serving import LOCAL
 from contact_core.robot.arm_state import ArmState
@@ -45,6 +46,7 @@ from contact_ros.stamps import steady_timer
 from contact_stack.viewer.browser import ADDRESS, VISITED
 from contact_stack.viewer.commands import GraphCommands
 from contact_stack.viewer.controls import Permissions
+from contact_stack.viewer.drawing import DOTS
 from contact_stack.viewer.listener import Listener, ShownReference
 from contact_stack.viewer.page import Page
 from contact_stack.viewer.recording import OtherRun, load_recording
@@ -218,7 +220,8 @@ class ViewerNode(GuardedNode):
         urdfs = {name: read_urdf(item.urdf) for name, item in objects.items()}
         name = scene.config.name if scene is not None else robot.name
         model = SceneModel(robot.urdf, robot.arm_joints, urdfs, movable, name)
-        self._page = Page(model, config.host, config.port, config.history)
+        prospect = ContactProspect(Robot.from_description(robot), places=DOTS)
+        self._page = Page(model, config.host, config.port, config.history, prospect=prospect)
         self._past = LookBack(self._page, config.memory)
         self._reference = ShownReference(robot)
         self._other = (

@@ -10,7 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 import viser
 
+from contact_aware_control.config import ForceConfig
 from contact_aware_control.estimation.config import ParticleConfig
+from contact_aware_control.estimation.identifiability import ContactProspect
 from contact_core.model.drawing import Canvas, Color, ForceArrows, silence
 from contact_core.model.serving import served_our_way
 from contact_stack.viewer.card import (
@@ -23,7 +25,15 @@ from contact_stack.viewer.card import (
     css,
 )
 from contact_stack.viewer.controls import HAND_COLOR, Permissions, TokenPrompt, UserControls
-from contact_stack.viewer.drawing import FrictionCones, UrdfScene, light
+from contact_stack.viewer.drawing import (
+    ELSEWHERE_COLOR,
+    TOLD_COLOR,
+    UNFELT_COLOR,
+    FrictionCones,
+    ProspectDots,
+    UrdfScene,
+    light,
+)
 from contact_stack.viewer.objects import PLACE_COLOR
 from contact_stack.viewer.scene_model import SceneModel
 from contact_stack.viewer.snapshot import PageState
@@ -62,6 +72,7 @@ class Page:
         port: int,
         history: float = 0.0,
         pictures: Sequence[PageState] = (),
+        prospect: ContactProspect | None = None,
     ) -> None:
         """Open the page; the first free port from ``port`` on is taken.
 
@@ -73,6 +84,7 @@ class Page:
             port: First port to try.
             history: Time in the plots of a robot that runs [s].
             pictures: Those of a recording, which plots show as a whole.
+            prospect: Of the arm, to show what it could feel; None: that is not offered.
         """
         with silence(), served_our_way(host, TITLE):
             self.server = viser.ViserServer(host, port, label=TITLE, verbose=False)
@@ -108,6 +120,7 @@ class Page:
             "/contacts/particles", np.zeros((0, 3)), PARTICLE_COLOR, point_size=PARTICLE_SIZE,
             point_shape="circle", precision="float32",
         )  # fmt: skip
+        self._dots = None if prospect is None else ProspectDots(self.server, "/prospect", prospect)
         self._arm_joints = model.arm_joints
         self.card = Card(self.server, model.name, history, pictures)
         gui = self.server.gui
@@ -128,6 +141,10 @@ class Page:
             self._particles_shown = gui.add_checkbox(
                 "particles", False, hint="Where the estimator thinks that a contact may be."
             )
+            if self._dots is not None:
+                self._dots_shown = gui.add_checkbox(
+                    "what it could feel", False, hint="What joint torques would tell of a push."
+                )
             self._tracking_shown = gui.add_checkbox(
                 "tracking error", False, hint="How far the tool is from the motion it follows."
             )
@@ -217,12 +234,17 @@ class Page:
         self._beside.show(bool(now.beside))
         if now.beside:
             self._beside.move_joints(now.beside)
+        if self._dots is not None and set(self._arm_joints) <= now.joints.keys():
+            self._dots.shown = bool(self._dots_shown.value)
+            arm = np.array([now.joints[joint] for joint in self._arm_joints])
+            self._dots.draw(arm, self._push(now))
         particles = now.particles if self.shows_particles else now.particles[:0]
         self._particles.points = particles
         self.card.show(now, live or now, self._legend(now), self._tracking_shown.value)
 
     def _legend(self, now: PageState) -> list[Sign]:
         """Return what is drawn in the scene, besides the arm and the objects themselves."""
+        dots, push = self._dots is not None and self._dots.shown, f"{self._push(now):.0f} N"
         pulled = any(controls.simulated for controls in tuple(self._controls.values()))
         lines = {
             (ARROW, TRUE_COLOR, "true contact force"): now.true_forces is not None,
@@ -236,8 +258,16 @@ class Page:
             (ARM, REFERENCE_COLOR, "outline: reference arm"): self.shows_reference,
             (CONE, ESTIMATE_COLOR, "where contact forces may point"): self._cones_shown.value,
             (DOT, PARTICLE_COLOR, "where a contact may be"): self.shows_particles,
+            (DOT, TOLD_COLOR, f"pushed with {push} here, it knows where to 8 cm"): dots,
+            (DOT, ELSEWHERE_COLOR, f"{push} are felt, but may be elsewhere"): dots,
+            (DOT, UNFELT_COLOR, f"{push} are not felt"): dots,
         }
         return [(sign, css(color), text) for (sign, color, text), shown in lines.items() if shown]
+
+    @staticmethod
+    def _push(now: PageState) -> float:
+        """Return the force of which is shown what the arm could feel [N]."""
+        return now.force_limit or ForceConfig().limit
 
     def _draw_ghost(self, ghost: UrdfScene, now: PageState, arm: Sequence[float]) -> None:
         """Show an arm elsewhere, with the gripper as it is, if it is known where."""

@@ -21,11 +21,13 @@ from page import line_to, messages_of, visit, words_of
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from contact_aware_control.estimation.identifiability import ContactProspect
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
 from contact_ros.geometry import to_pose
 from contact_ros.validation import MessageError
 from contact_stack.viewer.controls import ArmSettings, Permissions
+from contact_stack.viewer.drawing import DOTS, ELSEWHERE_COLOR, TOLD_COLOR, UNFELT_COLOR
 from contact_stack.viewer.listener import Listener, ShownReference
 from contact_stack.viewer.node import LookBack, Pace
 from contact_stack.viewer.page import Page
@@ -55,7 +57,9 @@ def robot():
 
 @pytest.fixture
 def page(robot):
-    page = Page(scene_model_of("", "iiwa14_wsg50"), "127.0.0.1", 8400, history=10)
+    prospect = ContactProspect(Robot.from_description(robot), places=DOTS)
+    model = scene_model_of("", "iiwa14_wsg50")
+    page = Page(model, "127.0.0.1", 8400, history=10, prospect=prospect)
     page.draw(PageState(joints=dict(zip(robot.arm_joints, Q, strict=True))))
     yield page
     page.close()
@@ -232,6 +236,32 @@ def test_settings_are_shown_as_the_graph_has_them_and_not_asked_for_again(page, 
     page.draw(PageState())
     assert (controls._controller.value, controls._limit.value) == ("impedance", 30.0)
     assert asked.calls == []
+    assert not controls._collaborative.visible
+    asked.settings = ArmSettings("impedance", 25.0, collaborative=True)
+    page.draw(PageState())
+    assert controls._collaborative.visible
+    assert "no certified safety function" in controls._collaborative.content
+
+
+def test_dots_say_what_the_arm_could_feel_before_anything_touches(page, robot):
+    joints = dict(zip(robot.arm_joints, Q, strict=True))
+    assert page._dots._cloud.points.size == 0
+    page._dots_shown.value = True
+    page.draw(PageState(joints=joints))
+    found = ContactProspect(Robot.from_description(robot), places=DOTS).at(Q)
+    colors = page._dots._cloud.colors
+    assert {tuple(color) for color in colors[found.located]} == {TOLD_COLOR}
+    assert {tuple(color) for color in colors[found.felt > 15.0]} == {UNFELT_COLOR}
+    assert ELSEWHERE_COLOR in {tuple(color) for color in colors}
+    # Hardly a push on the first link turns a joint, one on the last always does.
+    links = np.array(found.links)
+    assert (colors[links == "lbr_link_7"] == TOLD_COLOR).all(axis=1).mean() > 0.8
+    assert not (colors[links == "lbr_link_1"] == TOLD_COLOR).all(axis=1).any()
+    legend = [text for _, _, text in visit(page.address).words["legend"]]
+    assert "15 N are not felt" in legend
+    page._dots_shown.value = False
+    page.draw(PageState(joints=joints))
+    assert page._dots._cloud.points.size == 0
 
 
 def test_who_only_looks_finds_nothing_to_press(page):
