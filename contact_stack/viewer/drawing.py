@@ -13,6 +13,7 @@ import viser
 from contact_aware_control.estimation.identifiability import ContactProspect
 from contact_core.model.drawing import Canvas, Color, draw_solid, pose_of
 from contact_core.model.visuals import read_visuals
+from contact_core.robot.robot import Robot
 
 GHOST_OPACITY, GHOST_SIZE = 0.55, 1.05
 """Of a ghost: it is a little larger, and seen from inside, so that it is an outline where the same
@@ -186,15 +187,16 @@ class ProspectDots:
         shown: Whether they are to be seen.
     """
 
-    def __init__(self, server: viser.ViserServer, name: str, prospect: ContactProspect) -> None:
+    def __init__(self, server: viser.ViserServer, name: str, robot: Robot) -> None:
         """Prepare the dots; none is drawn yet.
 
         Args:
             server: Where to draw.
             name: Path of the scene's node.
-            prospect: Judges them.
+            robot: The arm; it is updated.
         """
-        self._prospect = prospect
+        self._robot = robot
+        self._prospect: ContactProspect | None = None
         self.shown = False
         self._judged = np.empty(0)
         self._next = -np.inf
@@ -219,6 +221,8 @@ class ProspectDots:
         if there or now < self._next:
             return
         self._judged, self._next = key, now + PROSPECT_PERIOD
+        # To draw the places takes a second, which nobody waits for who does not look.
+        self._prospect = self._prospect or ContactProspect(self._robot, places=DOTS)
         found = self._prospect.at(arm, force)
         felt = force >= found.felt
         sure = found.located[:, None]

@@ -23,7 +23,6 @@ from std_msgs.msg import Bool, String
 from tf2_msgs.msg import TFMessage
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.estimation.identifiability import ContactProspect
 from contact_core.base.config import nested, parameter
 from contact_core.model.serving import LOCAL
 from contact_core.robot.arm_state import ArmState
@@ -46,7 +45,6 @@ from contact_ros.stamps import steady_timer
 from contact_stack.viewer.browser import ADDRESS, VISITED
 from contact_stack.viewer.commands import GraphCommands
 from contact_stack.viewer.controls import Permissions
-from contact_stack.viewer.drawing import DOTS
 from contact_stack.viewer.listener import Listener, ShownReference
 from contact_stack.viewer.page import Page
 from contact_stack.viewer.recording import OtherRun, load_recording
@@ -204,7 +202,8 @@ class ViewerNode(GuardedNode):
         scene = Scene.load(config.scene) if config.scene else None
         objects = scene.objects if scene is not None else {}
         robot = config.description()
-        self._links = (*Robot.from_description(robot).link_names, HELD_OBJECT)
+        arm = Robot.from_description(robot)
+        self._links = (*arm.link_names, HELD_OBJECT)
         # What can be held is part of the robot's load, not of its environment.
         movable = tuple(name for name, item in objects.items() if item.free)
         # What the arm stands on stays.
@@ -220,8 +219,7 @@ class ViewerNode(GuardedNode):
         urdfs = {name: read_urdf(item.urdf) for name, item in objects.items()}
         name = scene.config.name if scene is not None else robot.name
         model = SceneModel(robot.urdf, robot.arm_joints, urdfs, movable, name)
-        prospect = ContactProspect(Robot.from_description(robot), places=DOTS)
-        self._page = Page(model, config.host, config.port, config.history, prospect=prospect)
+        self._page = Page(model, config.host, config.port, config.history, robot=arm)
         self._past = LookBack(self._page, config.memory)
         self._reference = ShownReference(robot)
         self._other = (

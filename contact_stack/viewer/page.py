@@ -12,9 +12,9 @@ import viser
 
 from contact_aware_control.config import ForceConfig
 from contact_aware_control.estimation.config import ParticleConfig
-from contact_aware_control.estimation.identifiability import ContactProspect
 from contact_core.model.drawing import Canvas, Color, ForceArrows, silence
 from contact_core.model.serving import served_our_way
+from contact_core.robot.robot import Robot
 from contact_stack.viewer.card import (
     BESIDE_COLOR,
     ESTIMATE_COLOR,
@@ -72,7 +72,7 @@ class Page:
         port: int,
         history: float = 0.0,
         pictures: Sequence[PageState] = (),
-        prospect: ContactProspect | None = None,
+        robot: Robot | None = None,
     ) -> None:
         """Open the page; the first free port from ``port`` on is taken.
 
@@ -84,7 +84,7 @@ class Page:
             port: First port to try.
             history: Time in the plots of a robot that runs [s].
             pictures: Those of a recording, which plots show as a whole.
-            prospect: Of the arm, to show what it could feel; None: that is not offered.
+            robot: The arm, to show what it could feel; None: that is not offered.
         """
         with silence(), served_our_way(host, TITLE):
             self.server = viser.ViserServer(host, port, label=TITLE, verbose=False)
@@ -120,7 +120,7 @@ class Page:
             "/contacts/particles", np.zeros((0, 3)), PARTICLE_COLOR, point_size=PARTICLE_SIZE,
             point_shape="circle", precision="float32",
         )  # fmt: skip
-        self._dots = None if prospect is None else ProspectDots(self.server, "/prospect", prospect)
+        self._dots = None if robot is None else ProspectDots(self.server, "/prospect", robot)
         self._arm_joints = model.arm_joints
         self.card = Card(self.server, model.name, history, pictures)
         gui = self.server.gui

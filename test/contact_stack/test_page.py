@@ -57,9 +57,8 @@ def robot():
 
 @pytest.fixture
 def page(robot):
-    prospect = ContactProspect(Robot.from_description(robot), places=DOTS)
-    model = scene_model_of("", "iiwa14_wsg50")
-    page = Page(model, "127.0.0.1", 8400, history=10, prospect=prospect)
+    model, arm = scene_model_of("", "iiwa14_wsg50"), Robot.from_description(robot)
+    page = Page(model, "127.0.0.1", 8400, history=10, robot=arm)
     page.draw(PageState(joints=dict(zip(robot.arm_joints, Q, strict=True))))
     yield page
     page.close()
