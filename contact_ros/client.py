@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import rclpy
+from rcl_interfaces.srv import GetParameters
 from rclpy.action import ActionClient, get_action_names_and_types
 from rclpy.action.client import ClientGoalHandle
 from rclpy.context import Context
+from rclpy.parameter import parameter_value_to_python
 from rclpy.qos import qos_profile_sensor_data
 from rclpy.task import Future
 
@@ -190,6 +192,27 @@ class GraphClient:
             return self._result(client.call_async(request), timeout, name)
         finally:
             self.node.destroy_client(client)
+
+    def parameters(
+        self, node: str, names: Sequence[str], timeout: float = TIMEOUT
+    ) -> dict[str, Any]:
+        """Ask a node of the robot for parameters.
+
+        Args:
+            node: Its name, relative to the robot.
+            names: Of the parameters.
+            timeout: How long node and answer may take [s].
+
+        Returns:
+            Name -> value of those that it has.
+
+        Raises:
+            CommunicationError: If there is no such node, or no answer in time.
+        """
+        request = GetParameters.Request(names=list(names))
+        answer = self.call(GetParameters, f"{node}/get_parameters", request, timeout)
+        values = map(parameter_value_to_python, answer.values)
+        return {name: v for name, v in zip(names, values, strict=True) if v is not None}
 
     def send(
         self,

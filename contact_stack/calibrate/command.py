@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the robot, a file of config/robots or a path (default %(default)s)",
     )  # fmt: skip
     parser.add_argument(
-        "--driver", default="lbr_fri", help="driver profile of the graph (default %(default)s)"
+        "--driver", help="driver profile of the graph (default: that of its controller)"
     )
     parser.add_argument("--robot-name", default="lbr", help="namespace of the robot (default lbr)")
     parser.add_argument(

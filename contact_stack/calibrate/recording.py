@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 
 import numpy as np
 from control_msgs.action import FollowJointTrajectory
 
 from contact_aware_control.estimation.identification import REST, TorqueSamples
 from contact_aware_control.reference import JointTrajectory
+from contact_core.base.config import from_mapping
 from contact_core.base.errors import CommunicationError
 from contact_core.robot.arm_state import ArmState
 from contact_core.robot.scene import Scene
 from contact_ros.client import GraphClient
-from contact_ros.driver_profile import DriverConfig, driver_profile
+from contact_ros.driver_profile import DriverConfig, DriverProfile, driver_profile
 from contact_ros.driver_profile.endpoints import StateReader
 from contact_ros.stamps import NANOSECONDS
 from contact_stack.demo.client_node import joint_goal
@@ -58,17 +60,18 @@ def record_simulated(
 
 
 ACTION = "follow_joint_trajectory"
+CONTROLLER = "contact_aware_controller"
 SILENCE = 10.0
 """How long the arm's states and the controller may take to appear [s]."""
 
 
 def record_on_graph(
-    driver: str, joints: Sequence[str], namespace: str, motion: Motion, on_time: OnTime
+    driver: str | None, joints: Sequence[str], namespace: str, motion: Motion, on_time: OnTime
 ) -> TorqueSamples:
     """Move the arm of the running graph by its controller; Ctrl-C cancels the goal.
 
     Args:
-        driver: Driver profile that the robot or simulator speaks.
+        driver: Driver profile that the robot or simulator speaks; None: that of the controller.
         joints: The arm's joints in the robot's file, base to flange.
         namespace: Namespace of the robot.
         motion: How it shall move.
@@ -78,8 +81,8 @@ def record_on_graph(
         What was measured.
 
     Raises:
-        CommunicationError: If there are no states, the controller refuses the motion, or the arm
-            does not get to its end.
+        CommunicationError: If there is no controller, there are no states, the motion is refused,
+            or the arm does not get to its end.
     """
     states: list[tuple[float, np.ndarray, np.ndarray, np.ndarray]] = []
     began: list[int] = []
@@ -91,14 +94,15 @@ def record_on_graph(
         on_time(time)
 
     with GraphClient("calibrate", namespace) as client:
-        profile = driver_profile(driver, DriverConfig(), None, joints, namespace)
-        StateReader(client.node, profile, False, take)
-        client.wait_until(
-            lambda: states and states[-1][0] > REST,
-            SILENCE,
-            "no joint states: start 'contact-stack launch sim lockstep:=false' or the robot's "
-            "driver and controller; they were waited for",
-        )
+        try:
+            profile = profile_of(client, driver, joints, namespace)
+            StateReader(client.node, profile, False, take)
+            client.wait_until(lambda: states and states[-1][0] > REST, SILENCE, "no joint states")
+        except CommunicationError as error:
+            raise CommunicationError(
+                f"{error}: start 'contact-stack launch sim lockstep:=false' or the robot's driver "
+                "and controller"
+            ) from error
         command = states[-1][2]
         wanted = motion(command if np.isfinite(command).all() else states[-1][1])
         goal = client.send(
@@ -115,3 +119,25 @@ def record_on_graph(
     if result.error_code != FollowJointTrajectory.Result.SUCCESSFUL:
         raise CommunicationError(f"the arm did not finish its motion: {result.error_string}")
     return TorqueSamples.of(states)
+
+
+def profile_of(
+    client: GraphClient, driver: str | None, joints: Sequence[str], namespace: str
+) -> DriverProfile:
+    """Return how the running controller talks with the arm: names, and signs of torques.
+
+    Args:
+        client: In the robot's namespace.
+        driver: Driver profile; None: that of the controller.
+        joints: The arm's joints in the robot's file, base to flange.
+        namespace: Namespace of the robot.
+
+    Raises:
+        CommunicationError: If there is no controller.
+    """
+    names = [field.name for field in fields(DriverConfig)]
+    told = client.parameters(CONTROLLER, ["driver", *(f"arm.{name}" for name in names)], SILENCE)
+    arm = {name: told[f"arm.{name}"] for name in names if f"arm.{name}" in told}
+    return driver_profile(
+        driver or told["driver"], from_mapping(DriverConfig, arm), None, joints, namespace
+    )

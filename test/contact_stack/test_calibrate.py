@@ -1,15 +1,21 @@
 """contact-stack calibrate: from a scene to a robot file that the estimator's node reads."""
 
+import dataclasses
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+import rclpy
 import yaml
 
 from contact_aware_control.estimation.calibration import read_calibration
+from contact_core.base.errors import CommunicationError
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
+from contact_ros.client import GraphClient
+from contact_ros.driver_profile import DriverConfig
+from contact_stack.calibrate.recording import CONTROLLER, profile_of
 from contact_stack.cli import main
 
 SCENE = """
@@ -62,3 +68,25 @@ def test_what_is_asked_wrongly_is_named(
 ) -> None:
     assert main(["calibrate", *words]) == 2
     assert problem in capsys.readouterr().err
+
+
+@pytest.mark.graph
+def test_the_controller_tells_how_it_talks_with_the_arm(ros_domain):
+    """Torques of the other sign would make a calibration of an arm that there is not."""
+    joints = RobotDescription.load("iiwa14_wsg50").arm_joints
+    names = [f"a{k}" for k in range(7)]
+    with GraphClient("calibrate") as client:
+        with pytest.raises(CommunicationError, match="nobody serves 'contact_aware_controller/"):
+            client.parameters(CONTROLLER, ["driver"], timeout=0.2)
+        controller = rclpy.create_node(CONTROLLER, namespace="lbr", context=client.node.context)
+        config = DriverConfig(joint_names=tuple(names), torque_sign=-1.0)
+        controller.declare_parameter("driver", "ros2_control")
+        for name, value in dataclasses.asdict(config).items():
+            value = list(value) if isinstance(value, tuple) else value
+            controller.declare_parameter(f"arm.{name}", value)
+        client._executor.add_node(controller)
+        profile = profile_of(client, None, joints, "lbr")
+        assert profile.joint_names == tuple(names)
+        assert profile.config.torque_sign == -1.0
+        assert profile_of(client, "lbr_fri", joints, "lbr").name == "lbr_fri"
+        controller.destroy_node()
