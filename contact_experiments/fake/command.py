@@ -37,6 +37,21 @@ PORTS = {GRIPPER: 10000, CABINET: 30200}
 DEVICES = (*DRIVERS, *PORTS)
 ROBOT = "iiwa14_wsg50"
 
+OF_ALL = {"fault", "at", "for", "list-faults"}
+OF_ARMS = {"robot", "surface", "seed"}
+OF_DRIVERS = OF_ARMS | {"namespace", "rate", "no-guard"}
+OF_CABINET = OF_ARMS | {
+    "port", "fri", "period", "multiplier", "client", "source", "control", "operation", "monitor",
+    "scene",
+}  # fmt: skip
+OPTIONS = {
+    **dict.fromkeys(DRIVERS, OF_DRIVERS),
+    "kuka_drivers": OF_DRIVERS | {"by-hand"},
+    GRIPPER: {"port", "part"},
+    CABINET: OF_CABINET,
+}
+"""Device -> its options, besides those of all."""
+
 EPILOG = """examples:
   contact-stack fake lbr_fri
   contact-stack fake lbr_fri --fault degrees --at 5 --for 1
@@ -128,7 +143,7 @@ def main(args: argparse.Namespace) -> int:
         The exit code.
 
     Raises:
-        ConfigError: If no driver is named, it has no such fault or manager, or its port is taken.
+        ConfigError: If no driver is named, it has no such fault or option, or its port is taken.
         ContactStackError: If a driver is named and ROS is not installed.
     """
     if args.list_faults:
@@ -145,15 +160,26 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError(
             f"unknown fault '{args.fault}' of {args.driver} ({choices(faults, args.fault)})"
         )
+    _refuse_options_of_others(args)
     if args.port is None:
         args.port = PORTS.get(args.driver)
     if args.driver == GRIPPER:
         return _be_gripper(args)
     if args.driver == CABINET:
         return _be_cabinet(args)
-    if args.by_hand and args.driver != "kuka_drivers":
-        raise ConfigError(f"{args.driver} has no robot_manager: --by-hand is for kuka_drivers")
     return _be_driver(args)
+
+
+def _refuse_options_of_others(args: argparse.Namespace) -> None:
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    valid = OPTIONS[args.driver] | OF_ALL
+    for action in parser._actions:
+        name = action.option_strings[-1].removeprefix("--") if action.option_strings else ""
+        given = name and getattr(args, action.dest, action.default) != action.default
+        if given and name not in valid:
+            others = [device for device, own in OPTIONS.items() if name in own]
+            raise ConfigError(f"{args.driver} takes no --{name}: it is for {' and '.join(others)}")
 
 
 def _faults(device: str) -> Mapping[str, str]:

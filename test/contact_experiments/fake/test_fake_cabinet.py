@@ -22,6 +22,7 @@ from contact_core.robot.scene import Scene
 from contact_experiments.fake import DRIVERS, FakeArm, FakeConfig, Wall, command
 from contact_experiments.fake.cabinet import FakeCabinet, SceneBody, SpringBody
 from contact_experiments.fake.cabinet_faults import CABINET_FAULTS
+from contact_stack.cli import main
 from tamsi_sim.cabinet import CabinetConfig, ClientConnection, Session, WireError
 from tamsi_sim.cabinet.wire import VERSIONS, decode, unframe
 
@@ -425,3 +426,20 @@ assert not [name for name in sys.modules if name.startswith("rclpy")]
 def test_names_the_drivers_without_their_messages() -> None:
     assert tuple(DRIVERS) == command.DRIVERS
     assert FakeConfig().robot == command.ROBOT
+
+
+@pytest.mark.parametrize(
+    ("words", "whose"),
+    [
+        (["lbr_fri", "--period", "2"], "cabinet"),
+        (["lbr_fri", "--by-hand"], "kuka_drivers"),
+        (["cabinet", "--rate", "100"], "lbr_fri and lbr_fri2 and kuka_drivers and ros2_control"),
+        (["wsg50", "--robot", "iiwa7"], "lbr_fri"),
+        (["kuka_drivers", "--port", "3"], "wsg50 and cabinet"),
+    ],
+)
+def test_an_option_of_another_device_is_refused(
+    words: list[str], whose: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fake", *words]) == 2
+    assert f"{words[0]} takes no {words[1]}: it is for {whose}" in capsys.readouterr().err
