@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,22 @@ def main(args: argparse.Namespace) -> int:
     cases = draw_cases(args.cases, args.seed, args.kick, args.engine, args.whole_arm)
     rows = sweep.run(run_case, [(case,) for case in cases], "pushes")
     print("\n".join(lines(rows, COLUMNS)))
+    figures = report(rows)
+    path = save(draw(cases, rows), args.out / "pushes.png")
+    print(f"plot: {path}")
+    write_json(figures, args.json)
+    return 0
+
+
+def report(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Print how often things got there, and what it took.
+
+    Args:
+        rows: What :func:`run_case` returned.
+
+    Returns:
+        The figures.
+    """
     figures = summarize(rows)
     print(
         f"\n{figures['reached']} of {figures['cases']} at the goal (95 %: "
@@ -81,10 +98,7 @@ def main(args: argparse.Namespace) -> int:
             *figures["look_ms"], *figures["search_ms"]
         )
     )
-    path = save(draw(cases, rows), args.out / "pushes.png")
-    print(f"plot: {path}")
-    write_json({**figures, "pushes": [_without_path(row) for row in rows]}, args.json)
-    return 0
+    return {**figures, "pushes": [_without_path(row) for row in rows]}
 
 
 def draw(cases: list[PushCase], rows: list[dict[str, Any]]) -> Figure:
@@ -106,5 +120,5 @@ def draw(cases: list[PushCase], rows: list[dict[str, Any]]) -> Figure:
     return figure
 
 
-def _without_path(row: dict[str, Any]) -> dict[str, Any]:
+def _without_path(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name != "path"}

@@ -15,9 +15,13 @@ from scipy.stats import binomtest
 from contact_core.base.figures import save
 from contact_core.base.results import Columns, add_json_option, at_least, lines, write_json
 from contact_core.base.sweep import Sweep, add_sweep_options, chosen_workers
+from contact_experiments.bench.push import COLUMNS as PUSH_COLUMNS
+from contact_experiments.bench.push import report
+from contact_experiments.push.cases import run_case
 from contact_experiments.tasks import random_objects
 from contact_experiments.tasks.push_t import GOAL, TEE, centered, make_environment, play
 from contact_experiments.tasks.random_objects import RandomObject, drawn, grasp
+from contact_experiments.tasks.random_pushes import RandomPush, pushable
 from contact_stack.demo.push_anything.drawing import draw_push
 from contact_stack.demo.push_anything.task import PushTask
 
@@ -64,21 +68,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "task",
         choices=list(TASKS),
-        help="push_t: Push-T of gym-pusht, by what its observation says; drop, lift: objects of "
-        "pybullet that fall on the ground, or that the gripper lifts, shakes and holds",
+        help="push_t: Push-T of gym-pusht, by what its observation says; drop, lift, push: objects "
+        "of pybullet that fall on the ground, that the gripper lifts, shakes and holds, or that "
+        "the arm pushes over a table to within 1 cm and 5 degrees",
     )
     parser.add_argument(
         "--starts",
         type=at_least(1),
         default=100,
         metavar="N",
-        help="how many, of drop and lift how many objects (default 100)",
+        help="how many, of pybullet's how many objects (default 100)",
     )
     parser.add_argument(
         "--seed",
         type=int,
         default=0,
-        help="of the first start, then every next one; of drop and lift that of the draw "
+        help="of the first start, then every next one; of pybullet's objects that of the draw "
         "(default 0)",
     )
     add_json_option(parser)
@@ -102,7 +107,7 @@ def main(args: argparse.Namespace) -> int:
     return 0
 
 
-def push(args: argparse.Namespace, sweep: Sweep) -> dict[str, Any]:
+def push_t(args: argparse.Namespace, sweep: Sweep) -> dict[str, Any]:
     """Run Push-T, and print and draw what came of it.
 
     Args:
@@ -197,6 +202,25 @@ def lift(args: argparse.Namespace, sweep: Sweep) -> dict[str, Any]:
     return {"held": held, "objects": len(rows), "rows": rows}
 
 
+def push(args: argparse.Namespace, sweep: Sweep) -> dict[str, Any]:
+    """Push objects over a table, and print how often they get there.
+
+    Args:
+        args: The parsed command line.
+        sweep: Runs them.
+
+    Returns:
+        The figures.
+
+    Raises:
+        ContactStackError: If the objects are not installed.
+    """
+    numbers = islice(filter(pushable, drawn(args.seed)), args.starts)
+    rows = sweep.run(run_case, [(RandomPush(n),) for n in numbers], "pushes")
+    print("\n".join(lines(rows, PUSH_COLUMNS)))
+    return report(rows)
+
+
 def summarize(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return how often a task was solved, with a Wilson interval of 95 %, and what it took.
 
@@ -251,5 +275,5 @@ def _without_lists(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if not isinstance(value, list)}
 
 
-TASKS = {"push_t": push, "drop": drop, "lift": lift}
+TASKS = {"push_t": push_t, "drop": drop, "lift": lift, "push": push}
 """What ``bench tasks`` runs."""

@@ -11,15 +11,12 @@ import numpy as np
 import pinocchio as pin
 
 from contact_stack.demo.push_anything.pusher import PushConditions, write_push_scene
-from contact_stack.demo.push_anything.task import ANGLE, OBJECT, POSITION, PushTask
+from contact_stack.demo.push_anything.task import OBJECT, PushTask
 from irs_planner.closed_loop import ClosedLoop
 from irs_planner.examples import build_problem
 from irs_planner.object_mover import MoverConfig, ObjectMover
 from irs_planner.scene_problems import scene_problem
 from tamsi_sim.robot.camera import Camera
-
-COUNTS = {"x": POSITION / math.sqrt(2.0), "y": POSITION / math.sqrt(2.0), "yaw": ANGLE}
-"""What counts as there, along and about each axis [m, rad]."""
 
 
 class ArmPusher:
@@ -44,8 +41,9 @@ class ArmPusher:
             scene = write_push_scene(task, PushConditions(), Path(folder))
             problem = build_problem(scene_problem(str(scene), goal))
         tolerance = problem.tolerance.copy()
-        for axis in axes:
-            tolerance[problem.dynamics.state_names.index(f"{OBJECT}/{axis}")] = COUNTS[axis]
+        along = task.position / math.sqrt(2.0)
+        for axis, counts in zip(axes, (along, along, task.angle), strict=False):
+            tolerance[problem.dynamics.state_names.index(f"{OBJECT}/{axis}")] = counts
         self.mover = ObjectMover(replace(problem, tolerance=tolerance), MoverConfig(), seed)
 
     @property

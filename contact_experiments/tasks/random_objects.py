@@ -47,6 +47,8 @@ URDF = """<robot name="{name}"><link name="{name}"><collision><geometry>
 
 HEIGHT, FALL = 0.05, 3.0
 """How high above the ground an object starts [m], and how long it may take to come to rest [s]."""
+DROP_STEP = 5e-3
+"""Of the simulator, where it is only to be found how an object lies [s]."""
 LAST, FINE, FINER = 1.0, 1e-4, 5e-5
 """Whether it would be at rest is told by the end of this time with short steps [s].
 
@@ -170,6 +172,20 @@ def drop(number: int, time_step: float) -> dict[str, Any]:
         "number": number, "step": 1e3 * time_step, "rest": rest, "fine": fine, "gain": 1e3 * gain,
         "status": status.name,
     }  # fmt: skip
+
+
+def at_rest(item: RandomObject) -> np.ndarray | None:
+    """Drop an object, and return the rotation (3, 3) in which it comes to rest; None if it rolls.
+
+    Args:
+        item: The object.
+    """
+    engine = _above_ground(item, DROP_STEP)
+    engine.step(round(FALL / DROP_STEP))
+    if not _at_rest(engine):
+        return None
+    turn: np.ndarray = pin.XYZQUATToSE3(engine.q[:7]).rotation
+    return turn
 
 
 def _above_ground(item: RandomObject, time_step: float) -> Engine:

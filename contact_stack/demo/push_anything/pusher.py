@@ -58,6 +58,17 @@ class PushConditions:
     )
     timeout: float = parameter(180.0, "time after which the run has failed", unit="s", above=0.0)
 
+    @classmethod
+    def draw(cls, generator: np.random.Generator, **values: Any) -> PushConditions:
+        """Draw mass and friction.
+
+        Args:
+            generator: Source of the draws.
+            **values: Of the other fields.
+        """
+        mass, friction = generator.uniform(1.0 - SPREAD, 1.0 + SPREAD, size=2)
+        return cls(mass=float(mass), friction=float(friction), **values)
+
 
 @dataclass(frozen=True)
 class PushCase:
@@ -80,13 +91,10 @@ class PushCase:
     def draw(self) -> tuple[PushTask, PushConditions]:
         """Return what is to be pushed where, and what the planner does not know."""
         draw = generator(self.seed, f"push {self.shape}")
-        task = PushTask.draw(self.shape, draw)
-        mass, friction = draw.uniform(1.0 - SPREAD, 1.0 + SPREAD, size=2)
-        conditions = PushConditions(
-            mass=float(mass), friction=float(friction), kick=KICK if self.kicked else 0.0,
-            engine=self.engine, whole_arm=self.whole_arm,
-        )  # fmt: skip
-        return task, conditions
+        task = PushTask.draw(PushedObject.make(self.shape), draw)
+        return task, PushConditions.draw(
+            draw, kick=KICK if self.kicked else 0.0, engine=self.engine, whole_arm=self.whole_arm
+        )
 
 
 class Pusher:
@@ -110,9 +118,8 @@ class Pusher:
         """
         self._camera = Camera(conditions.camera, seed)
         x, y, self._angle = task.start
-        start = pin.SE3(
-            pin.rpy.rpyToMatrix(0.0, 0.0, self._angle), np.array([x, y, TABLE + HEIGHT / 2.0])
-        )
+        place = np.array([x, y, TABLE + task.thing.height])
+        start = pin.SE3(pin.rpy.rpyToMatrix(0.0, 0.0, self._angle), place)
         self.tracker = ObjectTracker(TrackerConfig(), 0, start)
         self._command = _polar(tool)
         self.loop = ClosedLoop(task.problem(self._command))
@@ -168,7 +175,7 @@ def write_push_scene(task: PushTask, conditions: PushConditions, folder: Path) -
     Returns:
         The scene's file, as an absolute path.
     """
-    thing = PushedObject.make(task.thing.name, task.thing.mass * conditions.mass)
+    thing = task.thing.weighing(task.thing.mass * conditions.mass)
     x, y, turn = task.start
 
     def change(values: dict[str, Any]) -> None:
@@ -178,7 +185,7 @@ def write_push_scene(task: PushTask, conditions: PushConditions, folder: Path) -
         values["objects"][OBJECT] = {
             "urdf": str(thing.urdf(folder).resolve()),
             "free": True,
-            "xyz": [x, y, TABLE + HEIGHT / 2.0],
+            "xyz": [x, y, TABLE + thing.height],
             "rpy": [0.0, 0.0, turn],
         }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -86,6 +86,15 @@ class PushedObject:
             name, mass, tuple(_moved(part, -center) for part in parts),
             mass * float(squares.mean()), float(np.sqrt(squares.max())),
         )  # fmt: skip
+
+    @property
+    def height(self) -> float:
+        """Of its origin over what it lies on [m]."""
+        return HEIGHT / 2.0
+
+    def weighing(self, mass: float) -> PushedObject:
+        """Return it with another mass [kg]."""
+        return replace(self, mass=mass, inertia=self.inertia * mass / self.mass)
 
     @property
     def is_round(self) -> bool:

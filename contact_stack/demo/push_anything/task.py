@@ -49,27 +49,31 @@ class PushTask:
         thing: As the planner knows it.
         start: (3) pose.
         goal: (3) pose.
+        position: How far from it counts as there [m].
+        angle: Likewise [rad].
     """
 
     thing: PushedObject
     start: tuple[float, float, float]
     goal: tuple[float, float, float]
+    position: float = POSITION
+    angle: float = ANGLE
 
     @classmethod
-    def draw(cls, shape: str, generator: np.random.Generator) -> PushTask:
+    def draw(cls, thing: PushedObject, generator: np.random.Generator, **counts: float) -> PushTask:
         """Draw start and goal at most 30 cm apart along each axis, any angle.
 
         Args:
-            shape: One of SHAPES.
+            thing: What is pushed.
             generator: Source of the draws.
+            **counts: ``position`` and ``angle``.
         """
-        thing = PushedObject.make(shape)
         while True:
             start, goal = _draw_pose(generator), _draw_pose(generator)
             near = np.abs(np.subtract(start, goal)[:2]).max() <= 0.3
             if near and math.dist(start[:2], HOME) > thing.radius + 2.0 * PUSHER_RADIUS:
                 turn = float(generator.uniform(-math.pi, math.pi))
-                return cls(thing, start, (*goal[:2], start[2] + turn))
+                return cls(thing, start, (*goal[:2], start[2] + turn), **counts)
 
     def miss(self, pose: np.ndarray) -> tuple[float, float]:
         """Return how far a pose is from the goal [m], [rad].
@@ -88,7 +92,7 @@ class PushTask:
             pose: (3) x, y [m], angle [rad].
         """
         distance, angle = self.miss(pose)
-        return distance <= POSITION and angle <= ANGLE
+        return distance <= self.position and angle <= self.angle
 
     def problem(self, pusher: np.ndarray) -> IrsProblem:
         """Return the planning problem.
@@ -111,8 +115,8 @@ class PushTask:
         goal = np.array([*self.goal, *pusher])
         weight = np.array([100.0, 100.0, 0.0 if self.thing.is_round else 4.0, 0.0, 0.0])
         cost = QuadraticCost(weight, 100.0 * weight, np.full(2, 100.0))
-        near = AIM * POSITION / math.sqrt(2.0)
-        angle = np.inf if self.thing.is_round else AIM * ANGLE
+        near = AIM * self.position / math.sqrt(2.0)
+        angle = np.inf if self.thing.is_round else AIM * self.angle
         return IrsProblem(
             dynamics,
             np.array([*self.start, *pusher]),
