@@ -5,7 +5,6 @@ The planner streams places of the tool to the contact-aware controller, which bo
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import tempfile
 import time
@@ -15,11 +14,6 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from contact_aware_control.config import ControllerConfig
-from contact_aware_control.control_loop import ControlLoop
-from contact_aware_control.estimation import EstimatorConfig, make_estimator
-from contact_aware_control.estimation.calibration import EXACT
-from contact_aware_control.loop_state import LoopInputs
 from contact_aware_control.targets import (
     JointTarget,
     PoseTarget,
@@ -27,11 +21,10 @@ from contact_aware_control.targets import (
     StreamedTargets,
     Target,
 )
-from contact_core.base.config import from_mapping
 from contact_core.base.seeds import generator
-from contact_core.robot.arm_state import ArmState
 from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
+from contact_experiments.control.touch_rig import TouchRig
 from contact_experiments.push.arm_pusher import ArmPusher
 from contact_stack.demo.push_anything.pusher import (
     KICK_TURN,
@@ -48,10 +41,7 @@ from contact_stack.demo.push_anything.task import (
     seen_from_above,
 )
 from irs_planner.closed_loop import Phase
-from tamsi_sim.robot.plant import Plant
 
-TARE = 100
-"""Ticks at rest at the start, in which the estimator tares."""
 TOUCHES = 0.5
 """A smaller force is none [N]."""
 
@@ -92,8 +82,7 @@ class PushRun:
     Attributes:
         task: What is to be pushed where.
         conditions: What the planner does not know.
-        plant: The simulator.
-        loop: The contact-aware control loop.
+        rig: Simulator, estimator and control loop.
     """
 
     def __init__(
@@ -114,44 +103,35 @@ class PushRun:
         self._seed = seed
         with tempfile.TemporaryDirectory() as folder:
             scene = Scene.load(str(write_push_scene(task, self.conditions, Path(folder))))
-            self.plant = Plant(scene, seed)
-        config = ControllerConfig()
-        self._period = config.period
-        self._arm = Robot.from_description(scene.robot)
-        self.loop = ControlLoop(Robot.from_description(scene.robot), config)
-        known = from_mapping(EstimatorConfig, {"errors": {"calibration": EXACT}})
-        self._estimator = make_estimator(Robot.from_description(scene.robot), known)
-        self._estimator.reset(seed)
-        self._stream = StreamedTargets(self._arm, config, StreamConfig())
-        self._measured = self.plant.reset(seed)
-        self._state = self.loop.start()
+            self.rig = TouchRig(scene, seed)
+        arm = Robot.from_description(scene.robot)
+        self._stream = StreamedTargets(arm, self.rig.config, StreamConfig())
 
     def run(self) -> PushResult:
         """Push until the thing is at rest at its goal, or time is over."""
-        for _ in range(TARE):
-            self._tick(follow=False)
+        rig, period = self.rig, self.rig.config.period
         pusher = self._pusher()
         pose, rows, forces = self._pose(), [], []
         looks: dict[Phase, list[float]] = {phase: [] for phase in Phase}
         kicked = self.conditions.kick == 0.0
         halfway = 0.5 * self.task.miss(pose)[0]
-        pause = round(UPDATE_PERIOD / self._period)
-        for k in range(round(self.conditions.timeout / self._period)):
-            moment, pose = k * self._period, self._pose()
+        pause = round(UPDATE_PERIOD / period)
+        for k in range(round(self.conditions.timeout / period)):
+            moment, pose = k * period, self._pose()
             if not kicked and self.task.miss(pose)[0] < halfway:
                 kicked = self._kick()
                 pose = self._pose()
-            pusher.see(self._measured.time_ns, self.plant.truth().pose_of(OBJECT))
+            pusher.see(rig.report.time_ns, rig.plant.truth().pose_of(OBJECT))
             if k % pause == 0:
-                stamp, begin = self._measured.time_ns, time.perf_counter()
+                stamp, begin = rig.report.time_ns, time.perf_counter()
                 target = self._update(pusher)
                 looks[pusher.loop.phase].append(time.perf_counter() - begin)
                 self._stream.put(target, stamp)
-                rows.append([*pose, *self._tool(), float(pusher.loop.phase is Phase.PUSH)])
+                rows.append([*pose, *rig.tool()[:2], float(pusher.loop.phase is Phase.PUSH)])
                 if pusher.rests and self.task.reached(pose):
                     break
-            self._tick(follow=True)
-            forces.append(self._force())
+            rig.tick(self._stream.goal(rig.loop_state, rig.report.time_ns))
+            forces.append(float(np.linalg.norm(rig.truly_pressing())))
         distance, angle = self.task.miss(pose)
         touching = [force for force in forces if force > TOUCHES]
         return PushResult(
@@ -166,60 +146,41 @@ class PushRun:
     def _pusher(self) -> Pusher | ArmPusher:
         if self.conditions.whole_arm:
             return ArmPusher(self.task, self.conditions, self._seed)
-        return Pusher(self.task, self.conditions, self._tool(), self._seed)
+        return Pusher(self.task, self.conditions, self.rig.tool()[:2], self._seed)
 
     def _update(self, pusher: Pusher | ArmPusher) -> Target:
-        stamp = 1e-9 * self._measured.time_ns
+        stamp = 1e-9 * self.rig.report.time_ns
         if isinstance(pusher, ArmPusher):
-            return JointTarget(stamp, pusher.update(self._measured.position))
-        return PoseTarget(stamp, pusher.update(self._tool()))
+            return JointTarget(stamp, pusher.update(self.rig.report.position))
+        return PoseTarget(stamp, pusher.update(self.rig.tool()[:2]))
 
     def _kick(self) -> bool:
         """Put the thing somewhere else within reach; return whether there was room."""
-        draw = generator(self._seed, "kick")
-        q, v = self.plant.engine.built.free_bodies[OBJECT]
+        draw, engine = generator(self._seed, "kick"), self.rig.plant.engine
+        q, v = engine.built.free_bodies[OBJECT]
         for _ in range(100):
             angle = draw.uniform(-math.pi, math.pi)
-            place = self.plant.engine.q[q : q + 2] + self.conditions.kick * np.array(
+            place = engine.q[q : q + 2] + self.conditions.kick * np.array(
                 [math.cos(angle), math.sin(angle)]
             )
             near, far, azimuth = STARTS
             here = near <= np.hypot(*place) <= far and abs(math.atan2(*place[::-1])) <= azimuth
-            room = np.linalg.norm(place - self._tool()) > self.task.thing.radius + 2 * PUSHER_RADIUS
+            room = (
+                np.linalg.norm(place - self.rig.tool()[:2])
+                > self.task.thing.radius + 2 * PUSHER_RADIUS
+            )
             if here and room:
                 turn = math.copysign(KICK_TURN, draw.uniform(-1.0, 1.0))
-                pose = pin.XYZQUATToSE3(self.plant.engine.q[q : q + 7].copy())
+                pose = pin.XYZQUATToSE3(engine.q[q : q + 7].copy())
                 pose.rotation = pin.rpy.rpyToMatrix(0.0, 0.0, turn) @ pose.rotation
                 pose.translation[:2] = place
-                self.plant.engine.q[q : q + 7] = pin.SE3ToXYZQUAT(pose)
-                self.plant.engine.v[v : v + 6] = 0.0
+                engine.q[q : q + 7] = pin.SE3ToXYZQUAT(pose)
+                engine.v[v : v + 6] = 0.0
                 return True
         return False
 
-    def _tick(self, follow: bool) -> None:
-        sensed = self._measured
-        state = ArmState(
-            sensed.time_ns, sensed.position, sensed.velocity, sensed.commanded_position,
-            sensed.external_torque,
-        )  # fmt: skip
-        found = self._estimator.update(state)
-        report = found.report(state.stamp)
-        goal = self._stream.goal(self._state, state.stamp) if follow else None
-        inputs = LoopInputs(state.stamp, state, report, goal)
-        self._state, passed, _ = self.loop.tick(self._state, inputs)
-        command = sensed.commanded_position if passed is None else passed.position
-        self._measured = dataclasses.replace(self.plant.tick(command), commanded_position=command)
-
-    def _tool(self) -> np.ndarray:
-        self._arm.update(self._measured.position)
-        return np.array(self._arm.tool_pose().translation[:2])
-
     def _pose(self) -> np.ndarray:
-        return seen_from_above(self.plant.truth().pose_of(OBJECT))
-
-    def _force(self) -> float:
-        forces = [c.force for c in self.plant.truth().contacts]
-        return float(np.linalg.norm(np.sum(forces, axis=0))) if forces else 0.0
+        return seen_from_above(self.rig.plant.truth().pose_of(OBJECT))
 
 
 def _quantiles(values: list[float]) -> tuple[float, float, float]:
