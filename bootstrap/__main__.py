@@ -1,6 +1,7 @@
 """Entry point of ``make setup``: ``python3 -m bootstrap`` in the root of the repository.
 
-``python3 -m bootstrap graph`` leaves out what only planners and benchmarks need.
+``python3 -m bootstrap graph`` leaves out what only planners and benchmarks need, and
+``python3 -m bootstrap kilted`` takes another distribution of ROS 2 than Jazzy.
 """
 
 import sys
@@ -20,7 +21,12 @@ def main() -> int:
         return 1
     from bootstrap import setup_project
 
-    return setup_project.main(everything=sys.argv[1:] != ["graph"])
+    chosen = [word for word in sys.argv[1:] if word != "graph"]
+    if len(chosen) > 1 or not set(chosen) <= set(setup_project.ROS_LOCKS):
+        valid = ", ".join(setup_project.ROS_LOCKS)
+        print(f"error: no wheels of ROS={' '.join(chosen)} (valid: {valid})", file=sys.stderr)
+        return 1
+    return setup_project.main("".join(chosen), everything="graph" not in sys.argv[1:])
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
-"""Writes requirements.lock.txt: ``python -m bootstrap.lock python3.11 python3.12 python3.13``.
+"""Writes the lock files: ``python -m bootstrap.lock python3.11 python3.12 python3.13``.
 
 For the maintainer, after a change of the requirements in setup.py; `uv` has to be installed. Every
 named interpreter needs a recent pip. Versions that differ between them get an environment marker.
 Each version is followed by the hashes of its files that pip may choose on a supported machine, so
-that no index and no mirror can put another file in their place.
+that no index and no mirror can put another file in their place. What is the same with every
+distribution of ROS 2 is in the one of Jazzy alone.
 """
 
 from __future__ import annotations
@@ -18,11 +19,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from bootstrap.setup_project import JAZZY, ROOT, ROS_LOCKS, ros_extra
 from bootstrap.supported_python import OLDEST
-
-ROOT = Path(__file__).resolve().parent.parent
-LOCK = ROOT / "bootstrap" / "requirements.lock.txt"
-EXTRAS = "ros,interfaces,dev"
 
 ARCHITECTURE = "x86_64"
 """Of the machines that are supported, see machine.py; their C library is glibc."""
@@ -31,17 +29,22 @@ OLDEST_RELEASE = "{}.{}.0".format(*OLDEST)
 """Of Python; distributions keep early ones."""
 
 
-def resolve(python: str) -> dict[str, str]:
+def resolve(python: str, ros: str) -> dict[str, str]:
     """Let pip choose the version of every requirement, without installing anything.
 
     Args:
         python: The interpreter to choose for.
+        ros: Distribution of ROS 2.
 
     Returns:
         Name -> version.
     """
     command = [python, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed"]
-    command += ["--report", "-", f"{ROOT}[{EXTRAS}]"]
+    command += [
+        "--report",
+        "-",
+        f"{ROOT}[{ros_extra('ros', ros)},{ros_extra('interfaces', ros)},dev]",
+    ]
     report = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     chosen = (entry["metadata"] for entry in report["install"])
     return {
@@ -138,19 +141,24 @@ def with_hashes(line: str, files: dict[str, str]) -> str:
 
 
 def main(pythons: list[str]) -> None:
-    """Resolve for every interpreter and write the lock file.
+    """Resolve for every interpreter and write the lock files.
 
     Args:
         pythons: The interpreters.
     """
     versions = [version_of(python) for python in pythons]
-    write({version: resolve(python) for version, python in zip(versions, pythons, strict=True)})
+    for ros, lock in ROS_LOCKS.items():
+        chosen = [resolve(python, ros) for python in pythons]
+        if ros != JAZZY:
+            chosen = [{n: v for n, v in c.items() if n.startswith("ros-")} for c in chosen]
+        write(lock, dict(zip(versions, chosen, strict=True)))
 
 
-def write(resolved: dict[str, dict[str, str]]) -> None:
-    """Write the lock file.
+def write(lock: Path, resolved: dict[str, dict[str, str]]) -> None:
+    """Write a lock file.
 
     Args:
+        lock: The file.
         resolved: Version of Python -> name -> version.
     """
     lines = lock_lines(resolved)
@@ -164,7 +172,7 @@ def write(resolved: dict[str, dict[str, str]]) -> None:
         }
         entries.append(with_hashes(line, fitting))
     header = "# Written by `python -m bootstrap.lock`; the ranges are in setup.py.\n"
-    LOCK.write_text(header + "\n".join(entries) + "\n")
+    lock.write_text(header + "\n".join(entries) + "\n")
 
 
 if __name__ == "__main__":

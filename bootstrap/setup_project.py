@@ -1,4 +1,4 @@
-"""The steps from a fresh clone to a project that runs."""
+"""The steps from a fresh clone to a project that runs, on the ROS of one distribution."""
 
 from __future__ import annotations
 
@@ -23,6 +23,10 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 STAMPS = VENV / "stamps"
 LOCK = ROOT / "bootstrap" / "requirements.lock.txt"
+JAZZY = "jazzy"
+ROS_LOCKS = {JAZZY: LOCK, "kilted": LOCK.with_name("kilted.lock.txt")}
+"""Distribution of ROS 2 that comes as wheels -> the file that pins its packages."""
+ROS_NOTE = VENV / "ros_distribution"
 NOT_INSTALLED = {"bootstrap", "test"}
 BUILD_TOOLS = ("setuptools", "uv", "wheel")
 LOAD_EXECUTABLES = """
@@ -34,10 +38,11 @@ GRAPH = ("contact_core", "tamsi_sim", "contact_aware_control")
 """Packages with the kernels of simulator, estimator and controller."""
 
 
-def main(everything: bool = True) -> int:
+def main(ros: str = "", everything: bool = True) -> int:
     """Check the machine, then do every step that is out of date.
 
     Args:
+        ros: Distribution of ROS 2; by default the one that the environment has, at first Jazzy.
         everything: Also compile the kernels that planners and benchmarks use, which no demo of the
             controller waits for.
 
@@ -54,7 +59,8 @@ def main(everything: bool = True) -> int:
     try:
         with one_at_a_time():
             # Side by side: one processor would idle behind the longest kernel or C file.
-            done = runner.run(environment()) and runner.run(packages(), [graph_kernels()])
+            done = runner.run(environment(ros or ros_distribution()))
+            done = done and runner.run(packages(), [graph_kernels()])
             if not done or (everything and not runner.run([other_kernels()])):
                 return 1
     except KeyboardInterrupt:
@@ -65,8 +71,27 @@ def main(everything: bool = True) -> int:
     return 0
 
 
-def environment() -> Iterator[Step]:
-    """List the steps to what others wrote."""
+def ros_distribution() -> str:
+    """Return the distribution of ROS 2 that the environment has, or gets by default."""
+    return ROS_NOTE.read_text() if ROS_NOTE.is_file() else JAZZY
+
+
+def ros_extra(name: str, ros: str) -> str:
+    """Return what an extra of setup.py is called for a distribution of ROS 2.
+
+    Args:
+        name: For Jazzy.
+        ros: The distribution.
+    """
+    return name if ros == JAZZY else f"{name}-{ros}"
+
+
+def environment(ros: str) -> Iterator[Step]:
+    """List the steps to what others wrote.
+
+    Args:
+        ros: Distribution of ROS 2.
+    """
     base = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
     yield Step(
         "environment",
@@ -77,15 +102,17 @@ def environment() -> Iterator[Step]:
             base,
             str(VENV),
             ROOT / "bootstrap/contact_stack_environment.py",
+            # Two distributions share names of files, so neither is installed over the other.
+            *([] if ros == JAZZY else [ros]),
         ),
-        partial(create_environment, base=base),
+        partial(create_environment, base=base, ros=ros),
         "remove the folder .venv and try again",
     )
     yield Step(
         "requirements",
-        f"install {len(read_pins())} pinned requirements",
-        (LOCK,),
-        install_requirements,
+        f"install {len(read_pins(ros))} pinned requirements",
+        tuple(dict.fromkeys((LOCK, ROS_LOCKS[ros]))),
+        partial(install_requirements, ros=ros),
         "check the network and the free disk space (2 GB), then try again",
         usual=30.0,
     )
@@ -145,10 +172,26 @@ def other_kernels() -> Step:
     )
 
 
-def read_pins() -> list[str]:
-    """Read the requirements of the lock file without their hashes, e.g. ``"numpy==2.4.6"``."""
-    lines = LOCK.read_text().splitlines()
-    return [line.removesuffix(" \\") for line in lines if line and line[0] not in "# "]
+def lock_entries(ros: str) -> list[str]:
+    """Read the lock files: a requirement each, with the hashes of its files.
+
+    Args:
+        ros: Distribution of ROS 2.
+    """
+    entries = [
+        re.split(r"\n(?! )", path.read_text().strip())[1:] for path in (LOCK, ROS_LOCKS[ros])
+    ]
+    others = [entry for entry in entries[0] if not entry.startswith("ros-")]
+    return others + [entry for entry in entries[1] if entry.startswith("ros-")]
+
+
+def read_pins(ros: str = "") -> list[str]:
+    """Read the requirements without their hashes, e.g. ``"numpy==2.4.6"``.
+
+    Args:
+        ros: Distribution of ROS 2; by default that of the environment.
+    """
+    return [entry.partition(" \\\n")[0] for entry in lock_entries(ros or ros_distribution())]
 
 
 def pins(*beginnings: str) -> str:
@@ -156,7 +199,7 @@ def pins(*beginnings: str) -> str:
     return "\n".join(pin for pin in read_pins() if pin.startswith(beginnings))
 
 
-def create_environment(log: Log, base: str) -> None:
+def create_environment(log: Log, base: str, ros: str) -> None:
     """Make an empty virtual environment that knows its ROS."""
     shutil.rmtree(VENV, ignore_errors=True)
     log.run(base, "-m", "venv", VENV)
@@ -164,19 +207,21 @@ def create_environment(log: Log, base: str) -> None:
     site_packages = VENV / "lib" / "python{}.{}".format(*sys.version_info) / "site-packages"
     shutil.copy(contact_stack_environment.__file__, site_packages / f"{module}.py")
     (site_packages / f"{module}.pth").write_text(f"import {module}\n")
+    ROS_NOTE.write_text(ros)
 
 
-def install_requirements(log: Log) -> None:
-    """Install exactly what the lock file lists, and no other file than it was written for."""
+def install_requirements(log: Log, ros: str) -> None:
+    """Install exactly what the lock files list, and no other file than they were written for."""
     pip = (VENV / "bin/python", "-m", "pip", "install", "--disable-pip-version-check")
     uv = (VENV / "bin/uv", "pip", "install", "--python", VENV / "bin/python", "--link-mode", "copy")
     exactly = ("--no-deps", "--require-hashes")
     # First the build tools: packages that come as source are then built with the pinned ones.
-    tools = log.path.with_name("build_tools.txt")
-    entries = re.split(r"\n(?! )", LOCK.read_text())
+    tools, pinned = log.path.with_name("build_tools.txt"), log.path.with_name("pinned.txt")
+    entries = lock_entries(ros)
     tools.write_text("\n".join(e for e in entries if e.split("==")[0] in BUILD_TOOLS) + "\n")
+    pinned.write_text("\n".join(entries) + "\n")
     log.run(*pip, *exactly, "-r", tools)
-    everything = (*exactly, "--no-build-isolation", "-r", LOCK)
+    everything = (*exactly, "--no-build-isolation", "-r", pinned)
     try:
         log.run(*uv, *everything)
     except StepError:

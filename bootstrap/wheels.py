@@ -22,7 +22,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from bootstrap import contact_stack_environment
 from bootstrap.interfaces import interface_packages
-from bootstrap.setup_project import ROOT, VENV
+from bootstrap.setup_project import ROOT, VENV, ros_distribution, ros_extra
 
 OWN = "contact_stack"
 SIMULATOR = "tamsi-sim"
@@ -123,7 +123,8 @@ def pack(name: str, manifest: Path, prefix: Path, others: Sequence[str], dist: P
     tag = f"{python}-{python}-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
     info = f"{project}-{version}.dist-info"
     requires = [f"{distribution(other)}=={version_of(other)}" for other in others]
-    requires += [f"{OWN}[ros]=={version_of(OWN)}"] if others else []
+    extra = ros_extra("ros", ros_distribution())
+    requires += [f"{OWN}[{extra}]=={version_of(OWN)}"] if others else []
     metadata = [
         "Metadata-Version: 2.1",
         f"Name: {project}",
