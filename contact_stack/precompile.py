@@ -25,8 +25,24 @@ USUAL = 120
 """How long it takes on two processors [s]."""
 
 
+GRAPH, OTHERS = "graph", "others"
+
+MODULES = {
+    GRAPH: ("tamsi_sim.precompile", "contact_aware_control.precompile", "contact_stack.fri.gate"),
+    OTHERS: ("irs_planner.precompile", "robust_planner.precompile"),
+}
+"""What simulator, estimator and controller run, and the rest; the longest comes first.
+
+Each has a function ``precompile()``."""
+
+GRAPH_PACKAGES = ("contact_core", *(name.partition(".")[0] for name in MODULES[GRAPH]))
+
+ELSEWHERE = "contact_stack.kernels"
+"""Entry-point group of such functions of other packages; they count among the rest."""
+
+
 def compile_once() -> None:
-    """Compile what is not in Numba's cache, and show how long it takes.
+    """Compile what a graph runs and is not in Numba's cache, and show how long it takes.
 
     Nodes would do so themselves, all at the same time, and be silent for minutes. Those of
     planners still do, before they offer their actions.
@@ -34,7 +50,7 @@ def compile_once() -> None:
     Raises:
         ContactStackError: If it fails.
     """
-    if compiled_kernels().status is CheckStatus.OK:
+    if compiled_kernels(GRAPH_PACKAGES).status is CheckStatus.OK:
         return
     done = subprocess.Popen(COMMAND, stderr=subprocess.PIPE, text=True)
     bar = f"{{desc}}: {{n}} s, usually {USUAL} s"
@@ -52,20 +68,6 @@ def compile_once() -> None:
     if done.returncode != 0:
         reason = (errors.strip().splitlines() or ["no message"])[-1]
         raise ContactStackError(f"the numerical kernels cannot be compiled: {reason}")
-
-
-GRAPH, OTHERS = "graph", "others"
-
-MODULES = {
-    GRAPH: ("tamsi_sim.precompile", "contact_aware_control.precompile", "contact_stack.fri.gate"),
-    OTHERS: ("irs_planner.precompile", "robust_planner.precompile"),
-}
-"""What simulator, estimator and controller run, and the rest; the longest comes first.
-
-Each has a function ``precompile()``."""
-
-ELSEWHERE = "contact_stack.kernels"
-"""Entry-point group of such functions of other packages; they count among the rest."""
 
 
 def modules(group: str) -> tuple[str, ...]:

@@ -28,9 +28,14 @@ def machine() -> Iterator[Check]:
     yield _real_time()
 
 
-def compiled_kernels() -> Check:
-    """Check the kernels of this installation, see :func:`kernel_cache`."""
-    return kernel_cache(_package_folders())
+def compiled_kernels(packages: Iterable[str] = PACKAGES) -> Check:
+    """Check the kernels of this installation, see :func:`kernel_cache`.
+
+    Args:
+        packages: Names of those that are checked.
+    """
+    specs = [importlib.util.find_spec(package) for package in packages]
+    return kernel_cache([Path(spec.origin).parent for spec in specs if spec and spec.origin])
 
 
 def kernel_cache(packages: Iterable[Path]) -> Check:
@@ -80,11 +85,6 @@ def governor(folder: Path) -> Check:
         f"{', '.join(sorted(found))}: real-time runs may miss deadlines",
         "sudo cpupower frequency-set -g performance",
     )
-
-
-def _package_folders() -> list[Path]:
-    specs = [importlib.util.find_spec(package) for package in PACKAGES]
-    return [Path(spec.origin).parent for spec in specs if spec is not None and spec.origin]
 
 
 def _processors() -> Check:

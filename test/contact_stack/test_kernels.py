@@ -13,13 +13,22 @@ from contact_stack.checks import Check, CheckStatus
 
 def pretend(monkeypatch: pytest.MonkeyPatch, status: CheckStatus, program: str) -> None:
     """Let kernels be compiled or not, and a program stand in for what compiles them."""
-    monkeypatch.setattr(precompile, "compiled_kernels", lambda: Check("kernels", status, ""))
+    monkeypatch.setattr(precompile, "compiled_kernels", lambda _: Check("kernels", status, ""))
     monkeypatch.setattr(precompile, "COMMAND", (sys.executable, "-c", program))
 
 
 def test_what_is_compiled_is_not_compiled_again(monkeypatch):
     pretend(monkeypatch, CheckStatus.OK, "raise SystemExit(1)")
     precompile.compile_once()
+
+
+def test_a_graph_waits_for_no_kernel_of_planners(monkeypatch):
+    asked: list[str] = []
+    monkeypatch.setattr(
+        precompile, "compiled_kernels", lambda names: asked.extend(names) or Check.ok("kernels", "")
+    )
+    precompile.compile_once()
+    assert set(asked) == {"contact_core", "contact_aware_control", "contact_stack", "tamsi_sim"}
 
 
 def test_what_is_not_is_compiled_and_the_wait_is_shown(monkeypatch, tmp_path, capsys):
