@@ -43,10 +43,12 @@ SIMULATION = [
 PAGE = ["rich>=13.3,<16", "viser>=1.0,<1.2"]
 # A second engine.
 DRAKE = ["drake>=1.40,<=1.51.1"]
+# What plans for uncertain friction: derivatives with IPOPT, and SNOPT, which comes with Drake.
+ROBUST = ["casadi>=3.6,<3.9", *DRAKE]
 TEST = ["pytest>=8,<10", "pytest-timeout>=2.3,<3"]
 # What the algorithms are compared with: no node and no algorithm needs it.
 ORACLES = ["mujoco>=3.2,<4", "quadprog>=0.1.12,<0.2"]
-EXPERIMENTS = ["clarabel>=0.9,<1", "piqp>=0.5,<1", *ORACLES]
+EXPERIMENTS = ["clarabel>=0.9,<1", "piqp>=0.5,<1", *ORACLES, *ROBUST]
 # Tasks of others, with their physics.
 TASKS = ["gym-pusht>=0.1.8,<0.2", "pybullet>=3.2.6,<4", "pymunk>=6.6,<7"]
 # What reads and writes the messages of FRI.
@@ -182,8 +184,6 @@ STACK = dict(
     install_requires=[
         *SIMULATION,
         *PAGE,
-        *DRAKE,
-        "casadi>=3.6,<3.9",
         "grimp>=3.5,<4",
         "joblib>=1.3,<2",
         "markdown>=3.6,<4",
@@ -219,6 +219,7 @@ STACK = dict(
             *DECOMPOSITION,
             *FRI,
             *ORACLES,
+            *ROBUST,
             *TEST,
             *XACRO,
             # 13 asks for Python 3.11.5, and Debian 12 has 3.11.2.
@@ -236,6 +237,7 @@ STACK = dict(
         "experiments": EXPERIMENTS,
         "cluster": CLUSTER,
         "fri": FRI,
+        "robust": ROBUST,
         "tasks": TASKS,
         **SIMULATOR_EXTRAS,
         # Its old name.

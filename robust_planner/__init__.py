@@ -5,7 +5,11 @@ robust plan in one; :func:`plan_with_risk` makes a plan that fails at most as of
 Nothing in this package but its node needs ROS.
 """
 
+from contact_core.base.lazy import needs
 from contact_core.base.planning import PlanStatus, StopCondition
+
+with needs("robust"):
+    import casadi as _casadi  # noqa: F401
 from robust_planner.config import (
     ContinuationConfig,
     ExpectedResidualConfig,

@@ -52,7 +52,8 @@ LIBRARIES = (
     Library("mcap", "mcap", "no recordings"),
     Library("viser", "viser", "no view in the browser"),
     Library("google.protobuf", "protobuf", "no driver fri"),
-    Library("pydrake", "drake", "no contact-rich planning, and no oracle in the tests"),
+    Library("casadi", "casadi", "no robust_planner"),
+    Library("pydrake", "drake", "no engine drake, no SNOPT, and no oracle in the tests"),
 )
 
 MESSAGES = ("contact_stack_msgs.msg", "control_msgs.action", "lbr_fri_idl.msg", "tf2_msgs.msg")
@@ -222,6 +223,7 @@ def _type(package: str, file: Path) -> InterfaceType:
 
 
 DISTRIBUTION = "contact_stack"
+PLANNER_EXTRA = "robust"
 NUMPY = "numpy"
 MODULES = {"pin": "pinocchio", "drake": "pydrake", "pyyaml": "yaml"}
 """Distribution -> what Python imports, where the names differ by more than a dash."""
@@ -240,12 +242,13 @@ def install_command() -> str:
 
 
 def _pip_requirements(requirements: Iterable[str]) -> list[str]:
-    """Leave out extras, and what the system provides by other means than Python's."""
+    """Leave out extras but that of a planner, and what the system provides, not through pip."""
     chosen = []
     for requirement in requirements:
         text, _, marker = requirement.partition(";")
         name = re.split(r"[<>=!~ \[(]", text.strip())[0].lower()
-        if "extra" in marker or _is_provided(name):
+        wanted = "extra" not in marker or f'"{PLANNER_EXTRA}"' in marker.replace("'", '"')
+        if not wanted or _is_provided(name):
             continue
         chosen.append(_with_numpy_of_ros(text.strip()) if name == NUMPY else text.strip())
     return sorted(chosen)

@@ -15,9 +15,11 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
+import bootstrap.__main__
+from bootstrap import setup_project
 from bootstrap.ament_index import console_scripts
 from bootstrap.lock import OLDEST_RELEASE, lock_lines, may_be_chosen
-from bootstrap.setup_project import LOCK, ROOT, package_folders, read_pins
+from bootstrap.setup_project import ROOT, ROS_LOCKS, lock_entries, package_folders, read_pins
 
 PREFIX = Path(sys.prefix)
 NODES = ("tamsi_sim", "contact_estimator", "contact_aware_controller", "viewer")
@@ -157,23 +159,38 @@ def test_the_ament_index_knows_every_node():
     assert set(NODES) <= set(console_scripts(PREFIX))
 
 
-def pins() -> dict[str, str]:
-    """Read the lock file: name -> version, for this version of Python."""
+def pins(ros: str = "") -> dict[str, str]:
+    """Read the lock files: name -> version, for this version of Python."""
     pinned = {}
-    for requirement in map(Requirement, read_pins()):
+    for requirement in map(Requirement, read_pins(ros)):
         if requirement.marker is None or requirement.marker.evaluate():
             pinned[requirement.name] = str(requirement.specifier).removeprefix("==")
     return pinned
 
 
-def test_every_pin_has_the_hashes_of_its_files():
+@pytest.mark.parametrize("ros", ROS_LOCKS)
+def test_every_pin_has_the_hashes_of_its_files(ros: str):
     """What pip demands of every line as soon as it is to check any."""
-    entries = re.split(r"\n(?! )", LOCK.read_text().strip())[1:]
-    assert [entry.partition(" \\\n")[0] for entry in entries] == read_pins()
+    entries = lock_entries(ros)
+    assert [entry.partition(" \\\n")[0] for entry in entries] == read_pins(ros)
     for entry in entries:
         _, *hashes = entry.split(" \\\n")
         assert hashes
         assert all(re.fullmatch(r"    --hash=sha256:[0-9a-f]{64}", line) for line in hashes)
+
+
+def test_the_environment_remembers_its_ros(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    note = tmp_path / "ros_distribution"
+    monkeypatch.setattr(setup_project, "ROS_NOTE", note)
+    assert setup_project.ros_distribution() == "jazzy"
+    note.write_text("kilted")
+    assert pins()["ros-rclpy"] == pins("kilted")["ros-rclpy"] != pins("jazzy")["ros-rclpy"]
+
+
+def test_a_ros_without_wheels_is_refused(monkeypatch: pytest.MonkeyPatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["bootstrap", "humble"])
+    assert bootstrap.__main__.main() == 1
+    assert capsys.readouterr().err == "error: no wheels of ROS=humble (valid: jazzy, kilted)\n"
 
 
 @pytest.mark.parametrize(
@@ -201,12 +218,13 @@ def test_hashes_are_those_of_files_that_pip_may_choose_here(file: str, chosen: b
 def test_every_requirement_has_a_pin_in_its_range():
     for line in importlib.metadata.requires("contact_stack") or []:
         requirement = Requirement(line)
-        extra = re.search(r"extra == ['\"](\w+)['\"]", line)
+        extra = re.search(r"extra == ['\"]([\w-]+)['\"]", line)
         if requirement.name == "contact_stack_msgs":
             continue
         if extra and extra[1] in ("bench", "experiments", "models", "tasks"):
             continue
-        version = pins()[re.sub(r"[-_.]+", "-", requirement.name).lower()]
+        ros = extra[1].partition("-")[2] if extra else ""
+        version = pins(ros or "jazzy")[re.sub(r"[-_.]+", "-", requirement.name).lower()]
         assert requirement.specifier.contains(version), f"{line}: pinned to {version}"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from tqdm import tqdm
@@ -21,10 +21,11 @@ from contact_stack.demo.client_node import Connection
 from contact_stack.demo.contact_tracking.statistics import trajectory_hash
 from contact_stack.demo.runner import DRIVER, Demo
 from contact_stack.demo.sled.node import SCENE, SLIDING, SledNode, Slide, carried_mass
-from robust_planner.examples import Example, sled
-from robust_planner.planner import RobustRequest, answer
-from robust_planner.report import report
-from robust_planner.result import RobustPlan, StageProgress
+
+# The other demos do without its libraries.
+if TYPE_CHECKING:
+    from robust_planner.examples import Example
+    from robust_planner.result import RobustPlan, StageProgress
 
 PLANNING_BAR = "{desc:72} [{elapsed}]"
 
@@ -78,6 +79,9 @@ class SlideSled(Demo[Slide]):
     @cached_property
     def planned(self) -> SledPlans:
         """The plans, made when they are first asked for."""
+        from robust_planner.examples import sled
+        from robust_planner.planner import RobustRequest, answer
+
         with tqdm(total=1, bar_format=PLANNING_BAR) as bar:
 
             def show(phase: str, progress: StageProgress) -> None:
@@ -115,6 +119,8 @@ class SlideSled(Demo[Slide]):
 
     def summarise(self, runs: Mapping[str, Slide]) -> dict[str, Any]:
         """Compare the executions of the plans."""
+        from robust_planner.report import report
+
         example = self.planned.example
         plans = {
             name: {
