@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from rclpy import qos
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -16,6 +17,9 @@ from contact_core.base.errors import ConfigError
 
 OF_EVERY_NODE = ("/clock",)
 """Topics that a node may listen to at any time, by its parameter use_sim_time."""
+_rosout = getattr(qos, "qos_profile_rosout_default", None)
+ROSOUT_QOS = () if _rosout is None else (_rosout.get_c_qos_profile(),)
+"""What a node is made with from Kilted on."""
 
 
 def check_files(args: Sequence[str]) -> None:
@@ -96,6 +100,7 @@ def _parameters(node: Node, file: str) -> Mapping[str, Parameter]:
             ["--ros-args", "--params-file", file],
             False,  # the arguments of the process do not count again
             False,  # no /rosout
+            *ROSOUT_QOS,
         )
         try:
             with handle:

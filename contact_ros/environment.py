@@ -20,6 +20,13 @@ PROFILES = "FASTRTPS_DEFAULT_PROFILES_FILE"
 NEWER_PROFILES = "FASTDDS_DEFAULT_PROFILES_FILE"
 
 
+def profiles_variable() -> str:
+    """Return by which variable the installed Fast DDS finds profiles: from Kilted the newer one."""
+    prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
+    newer = any(os.path.isdir(os.path.join(prefix, "share", "fastdds")) for prefix in prefixes)
+    return NEWER_PROFILES if newer else PROFILES
+
+
 def check() -> None:
     """Refuse what ROS fails on, or takes for something else; before ``rclpy.init``.
 

@@ -9,7 +9,7 @@ from rclpy.utilities import get_rmw_implementation_identifier
 from contact_core.base.errors import ConfigError, choices
 from contact_core.base.files import share
 from contact_ros import environment
-from contact_ros.environment import NEWER_PROFILES, PROFILES, RANGE
+from contact_ros.environment import NEWER_PROFILES, PROFILES, RANGE, profiles_variable
 
 NETWORK = "CONTACT_STACK_NETWORK"
 """The variable that chooses; ``network:=`` of the launch files sets it for their nodes."""
@@ -64,7 +64,7 @@ def avoid_shared_memory() -> None:
         return
     if os.environ.get(RANGE) == "LOCALHOST":
         # For this range ROS insists on shared memory; the profile is as narrow without it.
-        os.environ[PROFILES] = str(share("config", "fastdds", "loopback.xml"))
+        os.environ[profiles_variable()] = str(share("config", "fastdds", "loopback.xml"))
         os.environ[RANGE] = "SYSTEM_DEFAULT"
     else:
         os.environ[TRANSPORTS] = "UDPv4"

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from domain_coordinator import domain_id
 
 from contact_core.base.files import share
-from contact_ros.environment import PROFILES, RANGE
+from contact_ros.environment import RANGE, profiles_variable
 
 # It goes on from test to test, and far from those of another worker: what a test has killed is
 # remembered in its domain for a while.
@@ -33,7 +33,7 @@ def own_domain() -> Iterator[dict[str, str]]:
         yield {
             "ROS_DOMAIN_ID": str(domain),
             RANGE: "SYSTEM_DEFAULT",
-            PROFILES: str(share("config", "fastdds", "loopback.xml")),
+            profiles_variable(): str(share("config", "fastdds", "loopback.xml")),
         }
     finally:
         # Not with the error: it takes a TimeoutError for a domain that is in use.
