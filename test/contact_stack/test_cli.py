@@ -404,3 +404,17 @@ def test_a_launch_in_an_environment_that_ros_cannot_use_is_refused(
     assert said.startswith(f"contact-stack: {name} is '{value}'")
     assert "valid: " in said
     assert said.count("\n") == 1
+
+
+def test_only_what_plans_robustly_needs_the_extra_robust() -> None:
+    """Its libraries are half a gigabyte."""
+    program = (
+        "import sys; sys.modules |= dict.fromkeys(('casadi', 'pydrake'))\n"
+        "import contact_stack.cli as cli, contact_stack.demo.command\n"
+        "sys.exit(cli.main(['robust', 'block']))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stderr == (
+        "contact-stack: 'casadi' is not installed: pip install 'contact_stack[robust]'\n"
+    )
+    assert done.returncode == 2
