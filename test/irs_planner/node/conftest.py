@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -11,7 +12,7 @@ from own_domain import own_domain
 from planning_client import PlanningClient
 from rclpy.action import ActionClient
 
-from contact_stack.launch import LaunchPlan, NodeGraph, find_launch_file, parse
+from contact_stack.launch import LaunchPlan, NodeGraph, find_launch_file, parse, runner
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +21,8 @@ def server() -> Iterator[NodeGraph]:
     with own_domain() as environment, pytest.MonkeyPatch.context() as patch:
         for name, value in environment.items():
             patch.setenv(name, value)
+        # On a busy machine an iteration takes longer than nodes are given to end.
+        patch.setattr(runner, "STAGES", ((signal.SIGINT, 30.0), *runner.STAGES))
         planners = parse(find_launch_file("planners"), {}).nodes
         alone = LaunchPlan(tuple(node for node in planners if node.name == "irs_planner"))
         with NodeGraph(alone, io.StringIO()) as graph:
