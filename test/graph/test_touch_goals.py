@@ -47,7 +47,7 @@ class Hand:
             led = feedback[-1] if feedback else None
             self._client.spin_until(ended.done)
             return led, ended.result().result
-        self._client.spin_until(ended.done, 60.0)
+        self._client.spin_until(ended.done, 200.0)
         return feedback[-1] if feedback else None, ended.result().result
 
 
