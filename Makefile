@@ -43,13 +43,11 @@ browser:
 		cd test/browser && { [ -d node_modules ] || npm ci --silent --no-audit --no-fund; }; \
 	else echo "npm was not found: tests in a browser will be skipped" >&2; fi
 
-# The tests of the graph start several processes each and run one after another. One that hangs
-# where no signal reaches it ends the run, and shows what every thread was doing.
-NO_HANG := -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
+# A test that hangs where no signal reaches it ends its worker, and shows what every thread was doing.
+WORKERS := --numprocesses auto --maxprocesses 4 -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
 
 test: lint browser
-	@$(VENV)/python -m pytest -m "not verify and not graph" --numprocesses auto --maxprocesses 4 --dist worksteal
-	@$(VENV)/python -m pytest -m "not verify and graph" $(NO_HANG)
+	@$(VENV)/python -m pytest $(WORKERS) --dist worksteal
 
 # A part takes less than an hour: `make verify PART=test/graph`. What has passed with the very same
 # sources is left out, so an interrupted run goes on where it was.

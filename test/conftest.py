@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,19 @@ def _state_of_sources() -> str:
     for words in (("rev-parse", "HEAD"), ("diff", "HEAD"), ("status", "--porcelain")):
         digest.update(subprocess.check_output(["git", "-C", REPOSITORY, *words]))
     return digest.hexdigest()
+
+
+@pytest.fixture(autouse=True)
+def ordinary_scheduling() -> Iterator[None]:
+    """Give back the real time that a node within the test's own process has asked for.
+
+    All tests that follow would keep it, and the processes of other tests would have to wait.
+    """
+    yield
+    if os.sched_getscheduler(0) != os.SCHED_OTHER:
+        for task in Path("/proc/self/task").iterdir():
+            with suppress(ProcessLookupError):
+                os.sched_setscheduler(int(task.name), os.SCHED_OTHER, os.sched_param(0))
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -105,3 +106,9 @@ def test_processors_are_those_asked_for():
 def test_processors_that_do_not_exist_are_refused(processors):
     with pytest.raises(ConfigError, match=r"real_time\.processors"):
         RealTimeConfig(processors=processors)
+
+
+@pytest.mark.parametrize("turn", ["first", "second"])
+def test_a_test_keeps_its_scheduling_to_itself(turn: str) -> None:
+    assert os.sched_getscheduler(0) == os.SCHED_OTHER
+    os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))

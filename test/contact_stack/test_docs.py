@@ -20,6 +20,9 @@ from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.robot.plant import Plant
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+# The site takes a processor for forty seconds, and a busy machine has less than half of one.
+pytestmark = pytest.mark.timeout(500)
+
 PACKAGES = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["tool"]["importlinter"][
     "root_packages"
 ]

@@ -12,7 +12,7 @@ import yaml
 from command import WITHOUT_LAUNCH_ROS, signal_another_thread
 
 from contact_core.base.errors import LaunchError
-from contact_stack.launch import NodeGraph, parse
+from contact_stack.launch import NodeGraph, parse, runner
 from contact_stack.launch.runner import RESTARTS
 
 SLEEP = "unblock()\nline('up')\ntime.sleep(60)\n"
@@ -126,8 +126,10 @@ def test_an_exception_in_the_block_ends_everything(alive, make_executable, launc
 
 
 def test_a_node_that_ignores_signals_is_killed_and_counts_as_failed(
-    alive, make_executable, launch_file
+    alive, make_executable, launch_file, monkeypatch
 ) -> None:
+    stages = ((signal.SIGINT, 0.2), (signal.SIGTERM, 1.0), (signal.SIGKILL, 10.0))
+    monkeypatch.setattr(runner, "STAGES", stages)
     make_executable("stubborn", STUBBORN)
     output = io.StringIO()
     with NodeGraph(parse(launch_file(node("stubborn")), {}), output) as graph:

@@ -155,7 +155,8 @@ def test_on_a_slow_line_one_sees_the_present(page):
     running = threading.Thread(target=run)
     running.start()
     try:
-        with line_to(page.address, max_queue=1) as line:
+        # What has not been read keeps the answer to the end of the connection from arriving.
+        with line_to(page.address, max_queue=1, close_timeout=0.1) as line:
             late = []
             while time.monotonic() - start < 2.5:
                 for words in filter(None, map(words_of, messages_of(line.recv()))):

@@ -116,7 +116,7 @@ waiting.LONG = 0.1
 build_parser = cli.build_parser
 
 def load_slowly(words):
-    time.sleep(2.0)
+    time.sleep(0.5)
     return build_parser(words)
 
 cli.build_parser = load_slowly
@@ -140,7 +140,7 @@ def test_a_plan_goes_on_where_nobody_reads_its_progress(
         assert process.stderr is not None
         process.stderr.close()
         try:
-            assert process.wait(timeout=60) == 0
+            assert process.wait(timeout=250) == 0
         finally:
             process.kill()
     assert (tmp_path / "summary.json").exists()

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+import pytest
 import rclpy
 from contact_stack_msgs.action import FollowPoseTrajectory
 from contact_stack_msgs.msg import ContactArray, ControllerStatus
 from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
 from diagnostic_msgs.msg import DiagnosticArray
+from own_domain import own_domain
 from rclpy.action import ActionClient
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
@@ -19,6 +25,9 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 from contact_ros.stamps import NANOSECONDS, to_nanoseconds
+from contact_stack.launch import NodeGraph, find_launch_file, parse
+
+REPOSITORY = Path(__file__).resolve().parents[2]
 
 TOPICS = {
     "truth/joint_states": JointState,
@@ -40,7 +49,8 @@ class GraphClient:
     Attributes:
         node: The node of the test.
         heard: Arrival time [s] and message, by topic.
-        pids: Process of each node of the graph, where a fixture has started that.
+        pids: Process of each node of the graph, where :func:`shared_graph` has started that.
+        output: What its nodes print.
     """
 
     def __init__(self) -> None:
@@ -50,6 +60,7 @@ class GraphClient:
         rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
         self.node = rclpy.create_node("test_client", namespace="lbr", context=self._context)
         self.pids: dict[str, int] = {}
+        self.output = io.StringIO()
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
         self.heard: dict[str, list[tuple[float, Any]]] = {topic: [] for topic in TOPICS}
@@ -135,3 +146,29 @@ class GraphClient:
         future = client.call_async(request)
         self.spin_until(future.done)
         return future.result()
+
+
+@contextmanager
+def shared_graph(driver: str, gripper: bool = True, **arguments: str) -> Iterator[GraphClient]:
+    """Start ``sim.launch.xml`` in a domain of its own, for several tests; it is ready.
+
+    Args:
+        driver: The driver profile.
+        gripper: Whether the scene has one.
+        **arguments: Of the launch file; nobody watches unless that is said.
+    """
+    with own_domain() as environment, pytest.MonkeyPatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        patch.setenv("PYTHONPATH", str(REPOSITORY), prepend=os.pathsep)
+        words = {"view": "false", "frames": "false", "driver": driver, **arguments}
+        output = io.StringIO()
+        with NodeGraph(parse(find_launch_file("sim"), words), output) as graph:
+            client = GraphClient()
+            try:
+                client.wait_until_ready(gripper)
+                client.output = output
+                client.pids = dict(zip(NODES, graph.pids, strict=False))
+                yield client
+            finally:
+                client.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -15,10 +14,8 @@ from contact_ros.driver_profile import PROFILES
 from contact_stack.launch import NodeGraph, find_launch_file, parse
 
 sys.path.insert(0, str(Path(__file__).parent))
-from client import NODES, GraphClient
-from own_domain import own_domain
+from client import GraphClient, shared_graph
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 DEFAULT = "lbr_fri"
 
 
@@ -65,19 +62,8 @@ def held(driver: str) -> Iterator[GraphClient]:
 
     They come last: it takes a processor until the end of the file.
     """
-    with own_domain() as environment, pytest.MonkeyPatch.context() as patch:
-        for name, value in environment.items():
-            patch.setenv(name, value)
-        patch.setenv("PYTHONPATH", str(REPOSITORY), prepend=os.pathsep)
-        arguments = {"view": "false", "frames": "false", "driver": driver, "held_mass": "0.1"}
-        with NodeGraph(parse(find_launch_file("sim"), arguments), io.StringIO()) as graph:
-            client = GraphClient()
-            try:
-                client.wait_until_ready()
-                client.pids = dict(zip(NODES, graph.pids, strict=True))
-                yield client
-            finally:
-                client.close()
+    with shared_graph(driver, held_mass="0.1") as client:
+        yield client
 
 
 @pytest.fixture

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +19,8 @@ from contact_stack_msgs.msg import (
 )
 from contact_stack_msgs.srv import SetPayload
 from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
-from faults import at_rest
+from faults import ask_until_granted, at_rest
+from own_domain import own_domain
 from rclpy.duration import Duration
 from trajectory_msgs.msg import JointTrajectoryPoint
 
@@ -33,39 +34,65 @@ NODES = {
     "contact_aware_controller": "contact_aware_control.node.controller",
 }
 
-
-@pytest.mark.parametrize(
-    ("node", "parameter", "message"),
-    [
-        ("tamsi_sim", "speed:=1.0", "unknown parameter 'speed'"),
-        ("tamsi_sim", "scene:=moon", "moon"),
-        (
-            "tamsi_sim",
-            "driver:=fanuc",
-            f"unknown driver 'fanuc' (valid: {', '.join(PROFILES)})",
-        ),
-        ("contact_estimator", "particles.count:=1", "'particles.count' is 1"),
-        ("contact_aware_controller", "force.limt:=3.0", "unknown parameter 'force.limt'"),
-        ("contact_aware_controller", "force.limit:=.nan", "'force.limit' is nan"),
-        ("contact_aware_controller", "robot:=moon", "moon"),
-        ("contact_aware_controller", "robot:=''", "which robot?"),
-        ("contact_aware_controller", "robot:=ur5e", "driver 'lbr_fri' has 7 joints, the robot 6"),
-        ("contact_aware_controller", "arm.joint_names:=[a, b]", "has 7 joints"),
-    ],
+REFUSED = (
+    ("tamsi_sim", "speed:=1.0", "unknown parameter 'speed'"),
+    ("tamsi_sim", "scene:=moon", "moon"),
+    ("tamsi_sim", "driver:=fanuc", f"unknown driver 'fanuc' (valid: {', '.join(PROFILES)})"),
+    ("contact_estimator", "particles.count:=1", "'particles.count' is 1"),
+    ("contact_aware_controller", "force.limt:=3.0", "unknown parameter 'force.limt'"),
+    ("contact_aware_controller", "force.limit:=.nan", "'force.limit' is nan"),
+    ("contact_aware_controller", "robot:=moon", "moon"),
+    ("contact_aware_controller", "robot:=''", "which robot?"),
+    ("contact_aware_controller", "robot:=ur5e", "driver 'lbr_fri' has 7 joints, the robot 6"),
+    ("contact_aware_controller", "arm.joint_names:=[a, b]", "has 7 joints"),
 )
+"""Node, parameter, and what the node says of it."""
+
+EACH = f"""
+import json, os, sys, tempfile
+from importlib import import_module
+
+mains = {{node: import_module(module).main for node, module in {NODES}.items()}}
+ends = []
+for node, parameter, _ in {REFUSED}:
+    with tempfile.TemporaryFile() as said:
+        child = os.fork()
+        if not child:
+            os.dup2(said.fileno(), 2)
+            sys.argv[1:] = ["--ros-args", "-p", "robot:=iiwa14_wsg50", "-p", parameter]
+            sys.exit(mains[node]())
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        said.seek(0)
+        ends.append((code, said.read().decode()))
+print(json.dumps(ends))
+"""
+"""Starts each node in a process of its own, which needs not import everything again."""
+
+
+@pytest.fixture(scope="module")
+def ends() -> dict[str, tuple[int, str]]:
+    """Exit code and standard error of a node, by its parameter."""
+    with own_domain() as environment:
+        done = subprocess.run(
+            [sys.executable, "-c", EACH],
+            env=os.environ | environment,
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+    parameters = (parameter for _, parameter, _ in REFUSED)
+    return dict(zip(parameters, json.loads(done.stdout), strict=True))
+
+
+@pytest.mark.parametrize(("node", "parameter", "message"), REFUSED)
 def test_a_bad_parameter_is_one_line(
-    ros_domain: int, node: str, parameter: str, message: str
+    ends: dict[str, tuple[int, str]], node: str, parameter: str, message: str
 ) -> None:
-    start = f"import sys; from {NODES[node]} import main; sys.exit(main())"
-    done = subprocess.run(
-        [sys.executable, "-c", start, "--ros-args", "-p", "robot:=iiwa14_wsg50", "-p", parameter],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+    code, said = ends[parameter]
+    assert code == 2
+    assert message in said
+    assert len(said.strip().splitlines()) == 1
 
 
 def joint_goal(
@@ -118,11 +145,8 @@ def old_stamp(goal: FollowJointTrajectory.Goal) -> None:
     goal.trajectory.header.stamp.sec = 1
 
 
-def test_a_command_that_is_not_finite_never_reaches_the_arm(
-    launch: Callable[..., Any], client: GraphClient, driver: str
-) -> None:
-    launch(held_mass="0.1")
-    client.wait_until_ready()
+def test_a_command_that_is_not_finite_never_reaches_the_arm(held: GraphClient, driver: str) -> None:
+    client = held
     client.spin_until(lambda: at_rest(client))
     start = np.array(client.latest("truth/joint_states").position)
     profile = driver_profile(driver, DriverConfig(), 0.005, namespace=client.node.get_namespace())
@@ -132,9 +156,12 @@ def test_a_command_that_is_not_finite_never_reaches_the_arm(
     for _ in range(20):
         publisher.publish(bad)
         client.spin_for(0.01)
-    rejected = client.spin_until(lambda: _diagnostic(client, "tamsi_sim", "last_rejection"))
-    assert "not finite" in rejected
+    client.spin_until(lambda: "not finite" in _diagnostic(client, "tamsi_sim", "last_rejection"))
     assert np.abs(np.array(client.latest("truth/joint_states").position) - start).max() < 1e-4
+    client.node.destroy_publisher(publisher)
+    # Whoever else commands makes the controller wait until it is asked to go on.
+    client.spin_until(lambda: client.latest("controller_status").status_name == "NOT_ARMED")
+    ask_until_granted(client, "resume")
 
 
 def test_goals_and_messages_that_are_refused(held: GraphClient, driver: str) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 import pinocchio as pin
 import pytest
-from client import GraphClient
+from client import GraphClient, shared_graph
 from faults import at_rest, diagnostic, goal_down
 from lbr_fri_idl.msg import LBRState
 from page import Shown, visit
@@ -22,7 +21,6 @@ from contact_core.robot.description import RobotDescription
 from contact_ros.geometry import to_se3
 from contact_ros.qos import LATCHED, signal_publisher
 from contact_ros.stamps import to_nanoseconds
-from contact_stack.launch import NodeGraph
 
 pytestmark = pytest.mark.graph
 
@@ -76,24 +74,23 @@ class Frames:
         return pose
 
 
-@pytest.fixture
-def running(launch: Callable[..., NodeGraph], client: GraphClient) -> GraphClient:
+@pytest.fixture(scope="module")
+def running(driver: str) -> Iterator[GraphClient]:
     """The graph with everyone who listens."""
-    launch(view="true", frames="true")
-    client.wait_until_ready()
-    return client
+    with shared_graph(driver, view="true", frames="true") as client:
+        yield client
 
 
-def test_the_page_and_tf_show_the_arm_where_it_is(
-    running: GraphClient, output: io.StringIO
-) -> None:
+def test_the_page_and_tf_show_the_arm_where_it_is(running: GraphClient) -> None:
     """After a motion, for every driver."""
     client = running
     description = RobotDescription.load("iiwa14_wsg50")
     truth, frames = Truth(description), Frames(client)
     start = client.latest("truth/joint_states").position
     client.result(client.pose, goal_down(client, 0.05, 0.5))
-    address = client.spin_until(lambda: re.search(r"live page at (\S+)", output.getvalue()))[1]
+    address = client.spin_until(lambda: re.search(r"live page at (\S+)", client.output.getvalue()))[
+        1
+    ]
     client.spin_until(lambda: frames.moving)
     client.spin_until(lambda: at_rest(client))
     end = client.latest("truth/joint_states").position
@@ -127,7 +124,7 @@ def stamp(frames: TFMessage) -> int:
 
 
 @pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
-def test_whoever_rejects_a_state_says_so(running: GraphClient, output: io.StringIO) -> None:
+def test_whoever_rejects_a_state_says_so(running: GraphClient) -> None:
     """In the log and on /diagnostics: not even the page falls silent without a reason."""
     client = running
     publisher = client.node.create_publisher(LBRState, "state", signal_publisher(lockstep=False))
@@ -142,4 +139,4 @@ def test_whoever_rejects_a_state_says_so(running: GraphClient, output: io.String
     expected = "state: measured_joint_position is not finite"
     for node, reason in zip(READERS, reasons(), strict=True):
         assert reason.startswith(expected)
-        assert f"[lbr.{node}]: message rejected: {expected}" in output.getvalue()
+        assert f"[lbr.{node}]: message rejected: {expected}" in client.output.getvalue()

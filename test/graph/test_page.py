@@ -14,7 +14,7 @@ import pytest
 from browser import Browser
 from contact_stack_msgs.msg import ControllerStatus
 
-pytestmark = [pytest.mark.graph, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.graph, pytest.mark.timeout(500)]
 
 PICTURES = Path("out/test/page")
 ELBOW, ASIDE = (470, 230), (400, 285)

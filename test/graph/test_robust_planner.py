@@ -6,7 +6,7 @@ import math
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Duration
 from contact_stack_msgs.action import PlanRobustContact
 from contact_stack_msgs.msg import UncertainParameter
+from own_domain import own_domain
 from own_problem import quick_cart
 from planning_client import PlanningClient
 from trajectory_msgs.msg import JointTrajectoryPoint
@@ -31,20 +32,31 @@ SERVER = "import sys; from robust_planner.node.server import main; sys.exit(main
 FRICTION = UncertainParameter(kind=UncertainParameter.FRICTION, sigma=0.1)
 
 
-@pytest.fixture
-def client(
-    start_process: Callable[..., subprocess.Popen[str]],
-) -> Iterator[PlanningClient]:
-    """A client, and a server that ends well when the test is over."""
-    server = start_process(sys.executable, "-c", SERVER, "--ros-args", "-r", "__ns:=/lbr")
-    try:
-        with PlanningClient(PlanRobustContact, "plan_robust_contact") as client:
-            yield client
-    finally:
-        server.send_signal(signal.SIGINT)
-        _, errors = server.communicate(timeout=30)
+@pytest.fixture(scope="module")
+def server() -> Iterator[None]:
+    """The server, of all tests of this file; it ends well, also while it plans."""
+    with own_domain() as environment, pytest.MonkeyPatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        command = (sys.executable, "-c", SERVER, "--ros-args", "-r", "__ns:=/lbr")
+        server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        try:
+            yield
+            with PlanningClient(PlanRobustContact, "plan_robust_contact") as client:
+                client.start(problem="hopper")
+                client.wait_until(lambda: len(client.feedback) >= 2)
+        finally:
+            server.send_signal(signal.SIGINT)
+            _, errors = server.communicate(timeout=30)
     assert server.returncode == 0, errors
     assert "Traceback" not in errors
+
+
+@pytest.fixture
+def client(server: None) -> Iterator[PlanningClient]:
+    """A client of the server."""
+    with PlanningClient(PlanRobustContact, "plan_robust_contact") as client:
+        yield client
 
 
 def test_plans_of_the_block(client: PlanningClient) -> None:
@@ -173,12 +185,6 @@ def test_long_plans_end_when_they_should(client: PlanningClient) -> None:
     state, result = client.result(short)
     assert state == GoalStatus.STATUS_SUCCEEDED
     assert len(result.trajectory.points) == 31
-
-
-def test_a_running_plan_does_not_keep_the_server_alive(client: PlanningClient) -> None:
-    """The fixture interrupts the server while it plans: it ends without an error."""
-    client.start(problem="hopper")
-    client.wait_until(lambda: len(client.feedback) >= 2)
 
 
 def test_an_own_problem_is_planned_as_by_the_library(

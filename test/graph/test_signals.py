@@ -10,6 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from client import GraphClient
+from contact_stack_msgs.msg import ControllerStatus
+from faults import mode
 
 pytestmark = pytest.mark.graph
 
@@ -26,14 +29,14 @@ CLI = (sys.executable, "-m", "contact_stack.cli")
 )
 def test_demo(
     start_process: Callable[..., subprocess.Popen[str]],
-    alive: Callable[[int], bool],
+    client: GraphClient,
     tmp_path: Path,
     number: signal.Signals,
     code: int,
 ) -> None:
     process = start_process(*CLI, "demo", "mug_placement", "--no-view", "--out", tmp_path)
-    wait_for_children(process.pid, 4)
-    time.sleep(6.0)
+    client.spin_until(lambda: client.latest("controller_status"), 60.0)
+    client.spin_until(lambda: mode(client) == ControllerStatus.TRACKING, 60.0)
     process.send_signal(number)
     start = time.monotonic()
     output, errors = process.communicate(timeout=10)
@@ -50,11 +53,12 @@ def test_demo(
     ],
 )
 def test_launch(
-    start_process: Callable[..., subprocess.Popen[str]], number: signal.Signals
+    start_process: Callable[..., subprocess.Popen[str]],
+    client: GraphClient,
+    number: signal.Signals,
 ) -> None:
     process = start_process(*CLI, "launch", "sim", "view:=false")
-    wait_for_children(process.pid, 4)
-    time.sleep(5.0)
+    client.wait_until_ready()
     process.send_signal(number)
     start = time.monotonic()
     output, errors = process.communicate(timeout=10)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from action_msgs.msg import GoalStatus
@@ -21,7 +19,6 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.scene import Scene
 from contact_ros.stamps import to_nanoseconds
-from contact_stack.launch import NodeGraph
 from contact_stack.moveit_config import move_group_parameters
 
 pytestmark = pytest.mark.graph
@@ -30,10 +27,12 @@ PERIOD_NS = 5_000_000
 
 
 @pytest.fixture
-def running(launch: Callable[..., NodeGraph], client: GraphClient) -> GraphClient:
-    launch(held_mass="0.1")
-    client.wait_until_ready()
-    return client
+def running(held: GraphClient) -> GraphClient:
+    """The graph that all these tests share, put back to its start."""
+    assert held.call(Reset, "tamsi_sim/reset", Reset.Request()).success
+    ask_until_granted(held, "resume")
+    held.wait_until_ready()
+    return held
 
 
 def turn_away(start: np.ndarray, angle: float) -> FollowJointTrajectory.Goal:
@@ -47,95 +46,6 @@ def turn_away(start: np.ndarray, angle: float) -> FollowJointTrajectory.Goal:
 
 def pause(client: GraphClient, value: bool) -> None:
     assert client.call(Pause, "tamsi_sim/pause", Pause.Request(pause=value)).success
-
-
-def test_reset_returns_to_the_start_of_the_scene(running: GraphClient, driver: str) -> None:
-    """At once: then it sags, and the controller yields to what the jump looks like."""
-    client = running
-    start = Scene.load("mug_placement").config.robot.initial_positions
-    opening = ParallelGripperCommand.Goal()
-    opening.command.position = [0.055]
-    client.result(client.gripper, opening)
-    before = client.latest("truth/joint_states")
-    client.heard["truth/joint_states"].clear()
-    assert client.call(Reset, "tamsi_sim/reset", Reset.Request(seed=3)).success
-
-    def closed() -> JointState | None:
-        """Return the first state whose fingers are not where the goal has put them."""
-        states = (state for _, state in client.heard["truth/joint_states"])
-        return next((s for s in states if abs(s.position[7] - before.position[7]) > 5e-3), None)
-
-    reset = client.spin_until(closed)
-    assert to_nanoseconds(reset.header.stamp) > to_nanoseconds(before.header.stamp)
-    assert np.abs(np.array(reset.position[:7]) - start).max() < 2e-3
-
-
-def test_a_new_start_far_away_does_not_end_the_driver(running: GraphClient) -> None:
-    """Commands to the arm where it was are under way, and would throw it there."""
-    client = running
-    start = np.array(client.latest("controller_status").joint_command)
-    goal = turn_away(start, 0.5)
-    client.result(client.joints, goal)
-    assert client.call(Reset, "tamsi_sim/reset", Reset.Request()).success
-    client.spin_for(1.0)
-    ask_until_granted(client, "resume")
-    client.spin_for(2.0)
-    speeds = [message.velocity for _, message in client.heard["truth/joint_states"][-500:]]
-    assert np.abs(speeds).max() < 0.3
-    assert "the command guard" not in diagnostic(client, "tamsi_sim")[0]
-    command = client.latest("controller_status").joint_command
-    assert np.abs(np.array(command) - start).max() < 0.05
-
-
-def test_gripper_opens_and_then_stalls_on_nothing_less_than_its_goal(
-    running: GraphClient,
-) -> None:
-    client = running
-    joint = client.spin_until(lambda: client.latest("gripper/joint_states")).name[0]
-    closing = ParallelGripperCommand.Goal()
-    closing.command.name = [joint]
-    closing.command.position = [0.0]
-    closing.command.effort = [20.0]
-    held = client.result(client.gripper, closing)
-    assert held.stalled and not held.reached_goal
-    assert held.state.position[0] == pytest.approx(0.0395, abs=2e-3)
-
-    opening = ParallelGripperCommand.Goal()
-    opening.command.position = [0.055]
-    opened = client.result(client.gripper, opening)
-    assert opened.reached_goal
-    assert opened.state.position[0] == pytest.approx(0.055, abs=2e-3)
-
-
-def test_older_clients_command_the_same_gripper(running: GraphClient) -> None:
-    """Their goals and the newer ones replace each other; 0 stands for the default effort."""
-    client = running
-    older = ActionClient(client.node, GripperCommand, "gripper_cmd")
-    client.spin_until(older.server_is_ready)
-    closing = GripperCommand.Goal()
-    held = client.result(older, closing)
-    assert held.stalled and not held.reached_goal
-    assert held.position == pytest.approx(0.0395, abs=2e-3)
-    assert held.effort < -10.0
-
-    slow = ParallelGripperCommand.Goal()
-    slow.command.position, slow.command.velocity = [0.055], [0.002]
-    replaced = client.send(client.gripper, slow).get_result_async()
-    opening = GripperCommand.Goal()
-    opening.command.position = 0.05
-    opened = client.result(older, opening)
-    assert opened.reached_goal and not opened.stalled
-    assert opened.position == pytest.approx(0.05, abs=2e-3)
-    client.spin_until(replaced.done)
-    assert replaced.result().status == GoalStatus.STATUS_ABORTED
-
-    opening.command.position = 0.2
-    refused = older.send_goal_async(opening)
-    client.spin_until(refused.done)
-    assert not refused.result().accepted
-
-
-# These share a graph, which is only started now.
 
 
 @pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
@@ -223,3 +133,89 @@ def test_tare_and_payload(held: GraphClient) -> None:
         )
         assert np.abs(smooth).max() < 0.2
         assert client.latest("contacts").undeclared_load == pytest.approx(0.1 - mass)
+
+
+def test_reset_returns_to_the_start_of_the_scene(running: GraphClient) -> None:
+    """At once: then it sags, and the controller yields to what the jump looks like."""
+    client = running
+    start = Scene.load("mug_placement").config.robot.initial_positions
+    opening = ParallelGripperCommand.Goal()
+    opening.command.position = [0.055]
+    client.result(client.gripper, opening)
+    before = client.latest("truth/joint_states")
+    client.heard["truth/joint_states"].clear()
+    assert client.call(Reset, "tamsi_sim/reset", Reset.Request(seed=3)).success
+
+    def closed() -> JointState | None:
+        """Return the first state whose fingers are not where the goal has put them."""
+        states = (state for _, state in client.heard["truth/joint_states"])
+        return next((s for s in states if abs(s.position[7] - before.position[7]) > 5e-3), None)
+
+    reset = client.spin_until(closed)
+    assert to_nanoseconds(reset.header.stamp) > to_nanoseconds(before.header.stamp)
+    assert np.abs(np.array(reset.position[:7]) - start).max() < 2e-3
+
+
+def test_a_new_start_far_away_does_not_end_the_driver(running: GraphClient) -> None:
+    """Commands to the arm where it was are under way, and would throw it there."""
+    client = running
+    start = np.array(client.latest("controller_status").joint_command)
+    goal = turn_away(start, 0.5)
+    client.result(client.joints, goal)
+    assert client.call(Reset, "tamsi_sim/reset", Reset.Request()).success
+    client.spin_for(1.0)
+    ask_until_granted(client, "resume")
+    client.spin_for(2.0)
+    speeds = [message.velocity for _, message in client.heard["truth/joint_states"][-500:]]
+    assert np.abs(speeds).max() < 0.3
+    assert "the command guard" not in diagnostic(client, "tamsi_sim")[0]
+    command = client.latest("controller_status").joint_command
+    assert np.abs(np.array(command) - start).max() < 0.05
+
+
+def test_gripper_opens_and_then_stalls_on_nothing_less_than_its_goal(
+    running: GraphClient,
+) -> None:
+    client = running
+    joint = client.spin_until(lambda: client.latest("gripper/joint_states")).name[0]
+    closing = ParallelGripperCommand.Goal()
+    closing.command.name = [joint]
+    closing.command.position = [0.0]
+    closing.command.effort = [20.0]
+    held = client.result(client.gripper, closing)
+    assert held.stalled and not held.reached_goal
+    assert held.state.position[0] == pytest.approx(0.0395, abs=2e-3)
+
+    opening = ParallelGripperCommand.Goal()
+    opening.command.position = [0.055]
+    opened = client.result(client.gripper, opening)
+    assert opened.reached_goal
+    assert opened.state.position[0] == pytest.approx(0.055, abs=2e-3)
+
+
+def test_older_clients_command_the_same_gripper(running: GraphClient) -> None:
+    """Their goals and the newer ones replace each other; 0 stands for the default effort."""
+    client = running
+    older = ActionClient(client.node, GripperCommand, "gripper_cmd")
+    client.spin_until(older.server_is_ready)
+    closing = GripperCommand.Goal()
+    held = client.result(older, closing)
+    assert held.stalled and not held.reached_goal
+    assert held.position == pytest.approx(0.0395, abs=2e-3)
+    assert held.effort < -10.0
+
+    slow = ParallelGripperCommand.Goal()
+    slow.command.position, slow.command.velocity = [0.055], [0.002]
+    replaced = client.send(client.gripper, slow).get_result_async()
+    opening = GripperCommand.Goal()
+    opening.command.position = 0.05
+    opened = client.result(older, opening)
+    assert opened.reached_goal and not opened.stalled
+    assert opened.position == pytest.approx(0.05, abs=2e-3)
+    client.spin_until(replaced.done)
+    assert replaced.result().status == GoalStatus.STATUS_ABORTED
+
+    opening.command.position = 0.2
+    refused = older.send_goal_async(opening)
+    client.spin_until(refused.done)
+    assert not refused.result().accepted

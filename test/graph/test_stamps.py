@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from lbr_fri_idl.msg import LBRState
@@ -16,6 +16,7 @@ from rclpy.qos import qos_profile_sensor_data
 
 from contact_ros.client import GraphClient
 from contact_ros.stamps import NANOSECONDS
+from contact_stack.launch import LaunchPlan, NodeGraph, find_launch_file, parse
 
 pytestmark = pytest.mark.graph
 
@@ -62,9 +63,11 @@ def assert_stamps_keep_to_the_clock(pid: int) -> None:
     assert -PERIOD < min(after) < 2.0 * PERIOD
 
 
-@pytest.mark.parametrize("driver", ["lbr_fri"])
-def test_stamps_of_the_simulator(launch: Callable[..., Any]) -> None:
-    assert_stamps_keep_to_the_clock(launch(scene="free_space").pids[0])
+@pytest.mark.usefixtures("ros_domain")
+def test_stamps_of_the_simulator() -> None:
+    simulator = parse(find_launch_file("sim"), {"scene": "free_space"}).nodes[0]
+    with NodeGraph(LaunchPlan((simulator,)), io.StringIO()) as graph:
+        assert_stamps_keep_to_the_clock(graph.pids[0])
 
 
 def test_stamps_of_the_fake_robot(start_process: Callable[..., subprocess.Popen[str]]) -> None:

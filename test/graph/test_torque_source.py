@@ -16,7 +16,9 @@ from contact_stack.launch import NodeGraph
 pytestmark = pytest.mark.graph
 
 
-@pytest.mark.parametrize("driver", ["lbr_fri", "ros2_control"])
+@pytest.mark.parametrize(
+    "driver", [pytest.param("lbr_fri", marks=pytest.mark.verify), "ros2_control"]
+)
 def test_the_wrist_is_found_on_the_table(
     launch: Callable[..., NodeGraph], client: GraphClient, driver: str
 ) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from client import GraphClient, shared_graph
 from contact_stack_msgs.action import CompliantMove, GuardedMove, HandGuide, Insert, Wipe
 from geometry_msgs.msg import Vector3
 from rclpy.action import ActionClient
@@ -17,57 +18,11 @@ from contact_stack.launch import NodeGraph
 pytestmark = pytest.mark.graph
 
 
-@pytest.fixture
-def move(launch: Callable[..., NodeGraph], client: Any) -> Callable[..., Any]:
-    """Ask for a guarded move upwards; meanwhile something may be done."""
-    launch(held_mass="0.1")
-    client.wait_until_ready()
-    action = ActionClient(client.node, GuardedMove, "guarded_move")
-    assert action.wait_for_server(10.0)
-
-    def ask(meanwhile: Callable[[], Any] = lambda: None, **values: Any) -> Any:
-        goal = GuardedMove.Goal(**{"speed": 0.02, "distance": 0.04, "force": 10.0, **values})
-        goal.direction.z = 1.0
-        sent = action.send_goal_async(goal)
-        client.spin_until(sent.done)
-        ended = sent.result().get_result_async()
-        meanwhile()
-        client.spin_until(ended.done)
-        return ended.result().result
-
-    return ask
-
-
-@pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
-def test_it_ends_at_a_hand_or_at_its_distance(move: Any, client: Any, driver: str) -> None:
-    free = move()
-    assert (free.error_code, free.touched) == (GuardedMove.Result.SUCCESSFUL, False)
-    assert free.distance == pytest.approx(0.04, abs=5e-3)
-    assert np.isnan(free.surface.z)
-
-    hand = client.node.create_publisher(Vector3, "tamsi_sim/push", 1)
-
-    def press() -> None:
-        client.spin_for(0.5)
-        hand.publish(Vector3(z=-15.0))
-
-    met = move(press, distance=0.3)
-    hand.publish(Vector3())
-    assert (met.error_code, met.touched) == (GuardedMove.Result.SUCCESSFUL, True)
-    assert 10.0 <= met.force < 20.0
-    assert met.distance < 0.2
-
-    # What is wrong with a goal is said even where the arm would not move.
-    hold = client.node.create_client(Trigger, "contact_aware_controller/hold")
-    assert hold.wait_for_service(10.0)
-    held = hold.call_async(Trigger.Request())
-    client.spin_until(held.done)
-    refused = move(force=-1.0)
-    assert refused.error_code == GuardedMove.Result.INVALID_GOAL
-    assert "force" in refused.error_string
-    held_back = move()
-    assert held_back.error_code == GuardedMove.Result.INVALID_GOAL
-    assert "call resume" in held_back.error_string
+@pytest.fixture(scope="module")
+def arm(driver: str) -> Iterator[GraphClient]:
+    """In lock-step: on a busy machine a hand pushes for as long as on another one."""
+    with shared_graph(driver, held_mass="0.1", lockstep="true") as client:
+        yield client
 
 
 class Hand:
@@ -87,51 +42,13 @@ class Hand:
         ended = sent.result().get_result_async()
         if push is not None:
             self._push.publish(push)
-            self._client.spin_for(1.2)
+            self._client.wait_simulated(1.2)
             self._push.publish(Vector3())
             led = feedback[-1] if feedback else None
             self._client.spin_until(ended.done)
             return led, ended.result().result
-        self._client.spin_until(ended.done, 60.0)
+        self._client.spin_until(ended.done, 200.0)
         return feedback[-1] if feedback else None, ended.result().result
-
-
-@pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
-def test_a_hand_bends_a_spring_and_leads_the_arm(
-    launch: Callable[..., NodeGraph], client: Any, driver: str
-) -> None:
-    launch(held_mass="0.1")
-    client.wait_until_ready()
-    hand = Hand(client)
-    names = client.latest("truth/joint_states").name
-
-    soft = CompliantMove.Goal(compliance=Vector3(x=0.002, y=0.002), duration=2.5)
-    bent, released = hand.leads(CompliantMove, "compliant_move", soft, Vector3(y=12.0))
-    assert released.error_code == CompliantMove.Result.SUCCESSFUL
-    assert -14.0 < bent.force.y < -9.0
-    assert 0.01 < bent.offset.y < 0.025
-    assert abs(released.offset.y) < 0.5 * bent.offset.y
-
-    stiff = CompliantMove.Goal(force=Vector3(z=-5.0), duration=1.0)
-    _, refused = hand.leads(CompliantMove, "compliant_move", stiff, None)
-    assert refused.error_code == CompliantMove.Result.INVALID_GOAL
-    assert "compliance" in refused.error_string
-
-    first = [name for name in names if name.endswith("A1")]
-    start = client.latest("truth/joint_states").position
-    guide = HandGuide.Goal(joints=first, duration=2.0)
-    _, left = hand.leads(HandGuide, "hand_guide", guide, Vector3(y=20.0))
-    assert left.error_code == HandGuide.Result.SUCCESSFUL
-    turned = {
-        name: position - start[names.index(name)]
-        for name, position in zip(left.joint_names, left.positions, strict=True)
-    }
-    assert turned.pop(first[0]) > 0.05
-    assert max(map(abs, turned.values())) < 0.02
-
-    wrong = HandGuide.Goal(joints=["elbow"])
-    _, refused = hand.leads(HandGuide, "hand_guide", wrong, None)
-    assert refused.error_code == HandGuide.Result.INVALID_JOINTS
 
 
 @pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
@@ -170,3 +87,93 @@ def test_a_dowel_is_inserted_and_a_surface_is_wiped(
     _, refused = hand.leads(Insert, "insert", insert, None)
     assert refused.error_code == Insert.Result.INVALID_GOAL
     assert "diameter" in refused.error_string
+
+
+# These share a graph, which is only started now.
+
+
+@pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
+def test_a_hand_bends_a_spring_and_leads_the_arm(arm: GraphClient, driver: str) -> None:
+    client, hand = arm, Hand(arm)
+    names = client.latest("truth/joint_states").name
+
+    soft = CompliantMove.Goal(compliance=Vector3(x=0.002, y=0.002), duration=2.5)
+    bent, released = hand.leads(CompliantMove, "compliant_move", soft, Vector3(y=12.0))
+    assert released.error_code == CompliantMove.Result.SUCCESSFUL
+    assert -14.0 < bent.force.y < -9.0
+    assert 0.01 < bent.offset.y < 0.025
+    assert abs(released.offset.y) < 0.5 * bent.offset.y
+
+    stiff = CompliantMove.Goal(force=Vector3(z=-5.0), duration=1.0)
+    _, refused = hand.leads(CompliantMove, "compliant_move", stiff, None)
+    assert refused.error_code == CompliantMove.Result.INVALID_GOAL
+    assert "compliance" in refused.error_string
+
+    first = [name for name in names if name.endswith("A1")]
+    start = client.latest("truth/joint_states").position
+    guide = HandGuide.Goal(joints=first, duration=2.0)
+    _, left = hand.leads(HandGuide, "hand_guide", guide, Vector3(y=20.0))
+    assert left.error_code == HandGuide.Result.SUCCESSFUL
+    turned = {
+        name: position - start[names.index(name)]
+        for name, position in zip(left.joint_names, left.positions, strict=True)
+    }
+    assert turned.pop(first[0]) > 0.05
+    assert max(map(abs, turned.values())) < 0.02
+
+    wrong = HandGuide.Goal(joints=["elbow"])
+    _, refused = hand.leads(HandGuide, "hand_guide", wrong, None)
+    assert refused.error_code == HandGuide.Result.INVALID_JOINTS
+
+
+@pytest.fixture
+def move(arm: GraphClient) -> Callable[..., Any]:
+    """Ask for a guarded move upwards; meanwhile something may be done."""
+    client = arm
+    action = ActionClient(client.node, GuardedMove, "guarded_move")
+    assert action.wait_for_server(10.0)
+
+    def ask(meanwhile: Callable[[], Any] = lambda: None, **values: Any) -> Any:
+        goal = GuardedMove.Goal(**{"speed": 0.02, "distance": 0.04, "force": 10.0, **values})
+        goal.direction.z = 1.0
+        sent = action.send_goal_async(goal)
+        client.spin_until(sent.done)
+        ended = sent.result().get_result_async()
+        meanwhile()
+        client.spin_until(ended.done)
+        return ended.result().result
+
+    return ask
+
+
+@pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
+def test_it_ends_at_a_hand_or_at_its_distance(move: Any, arm: GraphClient, driver: str) -> None:
+    client = arm
+    free = move()
+    assert (free.error_code, free.touched) == (GuardedMove.Result.SUCCESSFUL, False)
+    assert free.distance == pytest.approx(0.04, abs=5e-3)
+    assert np.isnan(free.surface.z)
+
+    hand = client.node.create_publisher(Vector3, "tamsi_sim/push", 1)
+
+    def press() -> None:
+        client.wait_simulated(0.5)
+        hand.publish(Vector3(z=-15.0))
+
+    met = move(press, distance=0.3)
+    hand.publish(Vector3())
+    assert (met.error_code, met.touched) == (GuardedMove.Result.SUCCESSFUL, True)
+    assert 10.0 <= met.force < 20.0
+    assert met.distance < 0.2
+
+    # What is wrong with a goal is said even where the arm would not move.
+    hold = client.node.create_client(Trigger, "contact_aware_controller/hold")
+    assert hold.wait_for_service(10.0)
+    held = hold.call_async(Trigger.Request())
+    client.spin_until(held.done)
+    refused = move(force=-1.0)
+    assert refused.error_code == GuardedMove.Result.INVALID_GOAL
+    assert "force" in refused.error_string
+    held_back = move()
+    assert held_back.error_code == GuardedMove.Result.INVALID_GOAL
+    assert "call resume" in held_back.error_string

@@ -14,7 +14,7 @@ import pytest
 from browser import Browser
 from films import write_recording
 
-pytestmark = [pytest.mark.graph, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.graph, pytest.mark.timeout(500)]
 
 CLI = (sys.executable, "-m", "contact_stack.cli")
 PICTURES = Path("out/test/view")

@@ -30,8 +30,9 @@ class Browser:
         if node is None or not (FOLDER / "node_modules").is_dir():
             pytest.skip("NO BROWSER: install Node.js with npm, then `make browser`")
         # Chromium's language has to be one that JavaScript knows, and where it is unpacked, one's
-        # own: another user's cannot be started.
-        unpacked = Path(tempfile.gettempdir()) / f"test_browser_{os.getuid()}"
+        # own: another user's cannot be started, and two workers would unpack it at once.
+        worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+        unpacked = Path(tempfile.gettempdir()) / f"test_browser_{os.getuid()}{worker}"
         unpacked.mkdir(mode=0o700, exist_ok=True)
         language = {"LANG": "en_US.UTF-8", "LANGUAGE": "en_US"}
         environment = {**os.environ, **language, "TMPDIR": str(unpacked)}

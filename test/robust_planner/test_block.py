@@ -55,6 +55,7 @@ def test_reference_slides_at_the_edge_of_the_cone(block_reference: RobustPlan) -
     np.testing.assert_allclose(trajectory.friction_force[2:-2, 0, 0], -0.5 * 9.81, atol=1e-4)
 
 
+@pytest.mark.verify
 def test_moderate_uncertainty_is_cured_by_the_expected_residual(
     block: Example, block_reference: RobustPlan
 ) -> None:
