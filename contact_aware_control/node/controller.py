@@ -53,15 +53,12 @@ from contact_ros.loop import ErrorRelay, FixedRateLoop
 from contact_ros.parameters import read
 from contact_ros.qos import LATCHED, signal_publisher, signal_subscription
 from contact_ros.real_time import RealTimeReport, enter_real_time
-from contact_ros.stamps import to_nanoseconds, to_time
+from contact_ros.stamps import NANOSECONDS, to_nanoseconds, to_time
 
 NAME = "contact_aware_controller"
 
 MAX_STATES = 50
 """At most this many joint states are kept for a tick: those of a quarter of a second."""
-
-MAX_STEP = 50_000_000
-"""A paused simulation does not make longer ones [ns]: where a stamp has passed more, it goes on."""
 
 
 class ControllerNode(ManagedNode):
@@ -85,11 +82,12 @@ class ControllerNode(ManagedNode):
         self._loop = ControlLoop(ours, config)
         self._loop_state = LoopState()
         self._log = IncidentLog(config, description, self._loop_state, config.recorder.duration)
-        self._loop_clock = LoopClock(lambda: int(self.get_clock().now().nanoseconds))
+        self._loop_clock = LoopClock(
+            lambda: int(self.get_clock().now().nanoseconds), round(config.period * NANOSECONDS)
+        )
         self._lock = threading.Lock()
         self._state: ArmState | None = None
         self._states: deque[ArmState] = deque(maxlen=MAX_STATES)
-        self._driver_stamp = 0
         self._sent = 0
         self._report: ContactReport | None = None
         self._rejected = 0
@@ -238,17 +236,11 @@ class ControllerNode(ManagedNode):
             return
         # Ages count from arrival: the robot's clock need not be ours.
         with self._lock:
-            passed, self._driver_stamp = state.stamp - self._driver_stamp, state.stamp
-            if passed > MAX_STEP:
-                self._loop_clock.stop(False)  # the word that it goes on may come later
-            if self._loop_clock.stopped:
-                if passed <= 0:
-                    return
-                self._loop_clock.step(passed)
-            driver_stamp = state.stamp - self._loop_clock.stood
-            self._states.append(
-                dataclasses.replace(state, stamp=self._now(), driver_stamp=driver_stamp)
-            )
+            driver_stamp = self._loop_clock.hear(state.stamp)
+            if driver_stamp is not None:
+                self._states.append(
+                    dataclasses.replace(state, stamp=self._now(), driver_stamp=driver_stamp)
+                )
 
     def _simulation_paused(self, message: Bool) -> None:
         self._loop_clock.stop(message.data)

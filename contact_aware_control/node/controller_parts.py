@@ -31,6 +31,9 @@ from contact_ros.rivals import PERIOD, publishers
 
 EXTERNAL_STOP_TOPIC = "external_stop"
 
+MAX_STEP = 50_000_000
+"""A paused simulation does not make longer ones [ns]: where a stamp has passed more, it goes on."""
+
 
 class LoopClock:
     """Steady time that began as ROS time.
@@ -44,24 +47,26 @@ class LoopClock:
     """
 
     def __init__(
-        self, ros_now: Callable[[], int], steady_now: Callable[[], int] = time.monotonic_ns
+        self,
+        ros_now: Callable[[], int],
+        period: int,
+        steady_now: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         """Begin at the present ROS time.
 
         Args:
             ros_now: ROS time [ns].
+            period: Of the driver's states [ns].
             steady_now: A steady clock [ns].
         """
         self._ros_now = ros_now
         self._steady_now = steady_now
-        self._began = self._offset = ros_now() - steady_now()
+        self._period = period
+        self._offset = ros_now() - steady_now()
         self._stands_at = 0
+        self._heard = self._skipped = 0
+        self._goes_on = False
         self.stopped = False
-
-    @property
-    def stood(self) -> int:
-        """For how long it has stood still, up to when it went on last [ns]."""
-        return self._began - self._offset
 
     def now(self) -> int:
         """Return the time [ns]."""
@@ -73,11 +78,32 @@ class LoopClock:
             self._stands_at = self.now()
         elif self.stopped:
             self._offset = self._stands_at - self._steady_now()
+            self._goes_on = True
         self.stopped = stopped
 
-    def step(self, nanoseconds: int) -> None:
-        """Advance it while it stands still."""
-        self._stands_at += nanoseconds
+    def hear(self, stamp: int) -> int | None:
+        """Take the stamp of a driver's state.
+
+        By how much stamps have passed over a pause, they say themselves: word of it may come late.
+
+        Args:
+            stamp: By the driver's clock [ns].
+
+        Returns:
+            The stamp if the driver's clock had stood still as well [ns]; None if nothing has
+            happened since, in a pause.
+        """
+        passed, self._heard = stamp - self._heard, stamp
+        if passed > MAX_STEP:
+            self.stop(False)  # the word that it goes on may come later
+        if self.stopped:
+            if passed <= 0:
+                return None
+            self._stands_at += passed
+        elif self._goes_on and passed > 0:
+            self._skipped += passed - self._period
+            self._goes_on = False
+        return stamp - self._skipped
 
     def from_ros(self, stamp: int) -> int:
         """Translate a ROS time, with the clock of ROS as it is now.
