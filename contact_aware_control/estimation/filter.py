@@ -12,7 +12,7 @@ from contact_aware_control.estimation.config import ParticleConfig
 from contact_aware_control.estimation.likelihood import FrictionPyramids, evaluate, evaluate_at
 from contact_aware_control.estimation.measurement import Measurement, Sample
 from contact_aware_control.estimation.modes import MIN_MODE_WEIGHT, MODE_RADIUS, locate, new_modes
-from contact_aware_control.estimation.place import Alternative, LocatedContact
+from contact_aware_control.estimation.place import LocatedContact, Rivals
 from contact_aware_control.estimation.surface import Placement, RobotSurface, to_world
 from contact_aware_control.estimation.torque_balance import MEAN_TIME
 
@@ -68,6 +68,9 @@ class FilterEstimate:
         effective_sample_size: Of the weights before resampling.
         spread: Root mean square distance of the particles to the point [m].
         modes: (shape, point in the world frame, weight) of every mode, main mode first.
+        rival: By how much more of the averaged torque, squared and whitened, the best place farther
+            than REGION leaves unexplained.
+        rival_wrench: The same of the best place that is off the line of force, or on another part.
     """
 
     shape: int
@@ -82,6 +85,8 @@ class FilterEstimate:
     effective_sample_size: float
     spread: float
     modes: tuple[tuple[int, np.ndarray, float], ...]
+    rival: float
+    rival_wrench: float
 
 
 class ContactParticleFilter:
@@ -117,7 +122,7 @@ class ContactParticleFilter:
         self._particles = particles.new_particles(config.count)
         self._spare = particles.new_particles(config.count)
         self._modes = new_modes(config.count, surface.kind.size)
-        self._alternative = Alternative(surface, self._friction, SEARCH_SPREAD, rng)
+        self._rivals = Rivals(surface, self._friction, SEARCH_SPREAD, rng)
         self.place = LocatedContact(surface, self._friction, rng)
         self._residual = math.nan
         self.settled_for = 0.0
@@ -143,7 +148,7 @@ class ContactParticleFilter:
         self._residual = math.nan
         self.settled_for = 0.0
         self._unexplained_for = 0.0
-        self._alternative.reset()
+        self._rivals.reset()
         self._acquire(placement, measurement, kept)
         # What the particles say, until the estimate explains the torque.
         self.place.usual_force = self._particles.force.mean(axis=0)
@@ -211,9 +216,9 @@ class ContactParticleFilter:
             self._move(placement, 0, step, EXPLORATION)
 
     def _keep_best(self) -> int:
-        """Put the best over time among the particles: estimate, alternative; return how many."""
-        place, other = self.place, self._alternative
-        best = (place.shape, place.point, other.shape, other.point)
+        """Put the best over time among the particles: estimate and rival; return how many."""
+        place, other = self.place, self._rivals
+        best = (place.shape, place.point, int(other.shape[1]), other.point[1])
         return particles.keep(self._surface, self._particles, *best)
 
     def _weigh(self, placement: Placement, measurement: Measurement) -> float:
@@ -256,9 +261,10 @@ class ContactParticleFilter:
             self._residual = residual / joints
         gain = 1.0 - math.exp(-period / MEAN_TIME)
         self._residual += gain * (residual / joints - self._residual)
-        alternative = self._alternative.update(
-            placement, self._particles, sample.smooth, point, cost, period
+        rival, rival_wrench = self._rivals.update(
+            placement, p, sample.mean, place.shape, point, place.force
         )
+        rival, rival_wrench = rival - left, rival_wrench - left
         left /= joints
         if left > SEARCH_RESIDUAL:
             # A place nearby counts where that of the estimate says little.
@@ -275,13 +281,15 @@ class ContactParticleFilter:
             unexplained_mean=left,
             effective_sample_size=effective,
             spread=spread,
-            modes=self._all_modes(placement, count, main, point, alternative),
+            modes=self._all_modes(placement, count, main, point, rival_wrench),
+            rival=rival,
+            rival_wrench=rival_wrench,
         )
 
     def _all_modes(
-        self, placement: Placement, count: int, main: int, point: np.ndarray, alternative: float
+        self, placement: Placement, count: int, main: int, point: np.ndarray, worse: float
     ) -> tuple[tuple[int, np.ndarray, float], ...]:
-        """List main mode, other modes and the alternative, whose probability is given."""
+        """List main mode, other modes, and a rival of the force's line that is not much worse."""
         modes = self._modes
         found = [(self.place.shape, point, float(modes.weight[main]))]
         found += [
@@ -289,14 +297,15 @@ class ContactParticleFilter:
             for mode in range(count)
             if mode != main
         ]
-        if alternative < MIN_MODE_WEIGHT:
+        likely = 1.0 / (1.0 + math.exp(0.5 * min(worse, 500.0)))
+        if likely < MIN_MODE_WEIGHT:
             return tuple(found)
-        shape = self._alternative.shape
-        place = np.array(to_world(placement, shape, *self._alternative.point))
-        # Particles that sit where the alternative is are the alternative.
+        shape = int(self._rivals.shape[1])
+        place = np.array(to_world(placement, shape, *self._rivals.point[1]))
+        # Particles that sit where the rival is are the rival; what is told is what it rivals.
         found = [
-            (s, p, (1.0 - alternative) * weight)
-            for s, p, weight in found
-            if math.dist(p, place) > MODE_RADIUS
+            (s, p, (1.0 - likely) * weight)
+            for i, (s, p, weight) in enumerate(found)
+            if i == 0 or math.dist(p, place) > MODE_RADIUS
         ]
-        return (*found, (shape, place, alternative))
+        return (*found, (shape, place, likely))

@@ -19,7 +19,7 @@ from contact_aware_control.estimation.filter import FRICTION_SURPRISE
 from contact_aware_control.estimation.likelihood import FrictionPyramids, fit_at
 from contact_aware_control.estimation.measurement import Measurement, inverse, point_jacobian
 from contact_aware_control.estimation.modes import MODE_RADIUS
-from contact_aware_control.estimation.place import EVIDENCE_TIME, MIN_DISTANCE, Region, descend
+from contact_aware_control.estimation.place import NO_LINE, Region, descend
 from contact_aware_control.estimation.surface import (
     Placement,
     RobotSurface,
@@ -44,6 +44,12 @@ REFINEMENTS = 24
 
 RIVAL_STEP = 0.03
 """Standard deviation of the coarsest of them, per axis [m]."""
+
+MIN_DISTANCE = 0.08
+"""How far from each other two places are to be told apart, unless somebody says otherwise [m]."""
+
+EVIDENCE_TIME = 0.1
+"""Time over which the estimator's mean of the torque reaches [s]."""
 
 PERIOD = 0.005
 """Time between samples of the torque [s]."""
@@ -328,7 +334,7 @@ def best_rivals(
         measurement = Measurement(
             precision, weighted, (torque * weighted).sum(), origins, axes, columns
         )
-        elsewhere = Region(points[i], apart, np.inf)
+        elsewhere = Region(points[i], apart, np.inf, NO_LINE, 0)
         best = np.full(bodies, -1)
         for j in range(shapes.size):
             s, at = shapes[j], places[j]

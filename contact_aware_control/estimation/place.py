@@ -1,8 +1,8 @@
-"""Places of a contact on the robot's surface: the estimate, its best alternative, and descent.
+"""Places of a contact on the robot's surface: the estimate, its rivals, and descent.
 
-A particle set settles on one of several places that explain the torque equally well. The
-alternative is the best of the others. How much worse it fits, summed over some time, tells
-whether the place of the contact can be known at all.
+A particle set settles on one of several places that explain the torque equally well. Its rivals
+are the best places away from it, and away from its line of force. How much worse they fit tells
+whether the place of the contact, or what it does to the arm, can be known at all.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from contact_aware_control.estimation.surface import (
     project,
     to_world,
 )
-from contact_core.base.kernel import kernel
+from contact_core.base.kernel import kernel, leaf_kernel
 
 SLIDE_TRIALS = 48
 """Places tried when a contact may have slid."""
@@ -36,13 +36,13 @@ SLIDE_DISTANCE = 0.02
 """How far a contact may have slid when it does not explain the torque [m]."""
 
 REFINEMENTS = 16
-"""Places near the alternative that are tried at each update."""
+"""Places near each rival that are tried at each update."""
 
-MIN_DISTANCE = 0.08
-"""How far an alternative is from the estimate [m]."""
+REGION = 0.02
+"""How far a contact may be from a place, or from a line of force, that is told [m]."""
 
-EVIDENCE_TIME = 0.1
-"""Time over which evidence against the alternative is summed [s]."""
+
+NO_LINE = np.zeros(3)
 
 
 class LocatedContact:
@@ -96,7 +96,7 @@ class LocatedContact:
         Returns:
             The residual of the best place.
         """
-        region = Region(self._in_world(placement), 0.0, SLIDE_DISTANCE)
+        region = Region(self._in_world(placement), 0.0, SLIDE_DISTANCE, NO_LINE, 0)
         steps = 0.5 * SLIDE_DISTANCE * self._rng.standard_normal((SLIDE_TRIALS, 3))
         friction, start = self._friction, (self.shape, self.point)
         shape, point, cost = descend(
@@ -132,12 +132,12 @@ class LocatedContact:
         return np.array(to_world(placement, self.shape, *self.point))
 
 
-class Alternative:
-    """Keeps the best place away from the estimate and the evidence against it.
+class Rivals:
+    """Keeps the best place away from the estimate, and the best away from its line of force.
 
     Attributes:
-        shape: The shape it is on; -1 while there is none.
-        point: (3) its point, frame of the shape [m].
+        shape: (2) the shapes they are on; -1 while there is none.
+        point: (2, 3) the places, frames of the shapes [m].
     """
 
     def __init__(
@@ -147,84 +147,90 @@ class Alternative:
         step: float,
         rng: np.random.Generator,
     ) -> None:
-        """Start without an alternative.
+        """Start without rivals.
 
         Args:
             surface: The robot's surface.
             friction: The friction pyramids.
-            step: Standard deviation of the steps that refine it, per axis [m].
+            step: Standard deviation of the steps that refine them, per axis [m].
             rng: Random numbers.
         """
         self._surface = surface
         self._friction = friction
         self._step = step
         self._rng = rng
+        self.shape = np.empty(2, dtype=np.int64)
+        self.point = np.empty((2, 3))
         self.reset()
 
     def reset(self) -> None:
-        """Forget the alternative."""
-        self.shape = -1
-        self.point = np.zeros(3)
-        self._excess = math.nan
+        """Forget them."""
+        self.shape[:] = -1
 
     def update(
         self,
         placement: Placement,
         particles: Particles,
-        smooth: Measurement,
+        mean: Measurement,
+        shape: int,
         point: np.ndarray,
-        cost: float,
-        period: float,
-    ) -> float:
-        """Look for a better alternative and weigh it against the estimate.
+        force: np.ndarray,
+    ) -> tuple[float, float]:
+        """Look for better ones.
 
         Args:
             placement: Where the shapes are.
             particles: The evaluated set.
-            smooth: The torque, low-passed.
-            point: (3) estimated contact point, world frame [m].
-            cost: L of the estimate.
-            period: Time since the last update [s].
+            mean: The torque, averaged: what is left of its noise is as wrong in the next sample.
+            shape: The shape that the estimate is on.
+            point: (3) the estimate, world frame [m].
+            force: (3) its force, world frame [N].
 
         Returns:
-            Probability of the alternative against the estimate, 0 if there is none.
+            L of each, infinite if there is none.
         """
-        elsewhere = Region(point, MIN_DISTANCE, math.inf)
-        steps = self._step * self._rng.standard_normal((REFINEMENTS, 3))
-        last = (self.shape, self.point)
-        self.shape, self.point, alternative_cost = _best_elsewhere(
-            self._surface, placement, particles, smooth, self._friction, elsewhere, steps, *last
-        )
-        if self.shape < 0:
-            self.reset()
-            return 0.0
-        excess = alternative_cost - cost
-        if math.isnan(self._excess):
-            self._excess = excess
-        self._excess += (1.0 - math.exp(-period / EVIDENCE_TIME)) * (excess - self._excess)
-        samples = max(1.0, EVIDENCE_TIME / max(period, 1e-6))
-        return 1.0 / (1.0 + math.exp(min(0.5 * samples * self._excess, 500.0)))
+        joints = int(self._surface.joints[shape])
+        along = force / max(math.hypot(*force), 1e-9)
+        away = Region(point, REGION, math.inf, along, 0)
+        off_line = away._replace(joints=joints)
+        steps = self._step * self._rng.standard_normal((2, REFINEMENTS, 3))
+        place, line = find_rivals(
+            self._surface, placement, particles, mean, self._friction, away, off_line, steps,
+            self.shape, self.point,
+        )  # fmt: skip
+        return place, line
 
 
 class Region(NamedTuple):
-    """A spherical shell in space.
+    """A spherical shell in space, perhaps without a line.
 
     Attributes:
         center: (3) world frame [m].
         inner: Its inner radius [m].
         outer: Its outer radius [m]; may be infinite.
+        along: (3) unit vector of a line through the centre.
+        joints: A part that so many joints move is not in the region within ``inner`` of the line;
+            0: every part is.
     """
 
     center: np.ndarray
     inner: float
     outer: float
+    along: np.ndarray
+    joints: int
 
 
-@kernel
-def contains(region: Region, x: float, y: float, z: float) -> bool:
-    """Tell whether a point of the world [m] is in a region."""
+@leaf_kernel
+def contains(region: Region, joints: int, x: float, y: float, z: float) -> bool:
+    """Tell whether a point of the world [m] on a part that so many joints move is in a region."""
     dx, dy, dz = x - region.center[0], y - region.center[1], z - region.center[2]
-    return region.inner <= math.sqrt(dx * dx + dy * dy + dz * dz) <= region.outer
+    square = dx * dx + dy * dy + dz * dz
+    if not region.inner**2 <= square <= region.outer**2:
+        return False
+    if joints != region.joints:
+        return True
+    ahead = dx * region.along[0] + dy * region.along[1] + dz * region.along[2]
+    return square - ahead * ahead > region.inner**2
 
 
 @kernel
@@ -278,7 +284,7 @@ def descend(
         z += size * steps[i, 2]
         s, px, py, pz, _, _, _ = project(surface, placement, shape, x, y, z)
         x, y, z = to_world(placement, s, px, py, pz)
-        if not contains(region, x, y, z):
+        if not contains(region, surface.joints[s], x, y, z):
             continue
         at = np.array([px, py, pz])
         cost = cost_at(surface, placement, measurement, friction, s, at)
@@ -288,29 +294,67 @@ def descend(
 
 
 @kernel
-def _best_elsewhere(
+def find_rivals(
     surface: RobotSurface,
     placement: Placement,
     particles: Particles,
     measurement: Measurement,
     friction: FrictionPyramids,
-    elsewhere: Region,
+    away: Region,
+    off_line: Region,
     steps: np.ndarray,
-    shape: int,
+    shape: np.ndarray,
     point: np.ndarray,
-) -> tuple[int, np.ndarray, float]:
-    """Descend from the last alternative or from the best particle in a region.
+) -> tuple[float, float]:
+    """Descend from the last rivals, or from the best particle in each of two regions.
 
-    Shape -1 stands for no place.
+    Args:
+        surface: The shapes.
+        placement: Where they are.
+        particles: The evaluated set.
+        measurement: The torque.
+        friction: The friction pyramids.
+        away: Where the first of them is.
+        off_line: Where the second one is, which is part of that.
+        steps: (2, N, 3) random steps of each [m].
+        shape: (2) the shapes that they are on, -1 for none; changed.
+        point: (2, 3) the places, frames of the shapes [m]; changed.
+
+    Returns:
+        L of each, infinite if there is none.
     """
+    place = _find_rival(
+        surface, placement, particles, measurement, friction, away, steps[0], shape, point, 0
+    )
+    line = _find_rival(
+        surface, placement, particles, measurement, friction, off_line, steps[1], shape, point, 1
+    )
+    return min(place, line), line
+
+
+@kernel
+def _find_rival(
+    surface: RobotSurface,
+    placement: Placement,
+    particles: Particles,
+    measurement: Measurement,
+    friction: FrictionPyramids,
+    region: Region,
+    steps: np.ndarray,
+    shapes: np.ndarray,
+    points: np.ndarray,
+    which: int,
+) -> float:
+    shape, point, joints = shapes[which], points[which].copy(), surface.joints
     if shape >= 0:
         x, y, z = to_world(placement, shape, point[0], point[1], point[2])
-        if not contains(elsewhere, x, y, z):
+        if not contains(region, joints[shape], x, y, z):
             shape = -1
     candidate, lowest = -1, np.inf
     for i in range(particles.cost.size):
         at = particles.point_world[i]
-        if particles.cost[i] < lowest and contains(elsewhere, at[0], at[1], at[2]):
+        part = joints[particles.shape[i]]
+        if particles.cost[i] < lowest and contains(region, part, at[0], at[1], at[2]):
             candidate, lowest = i, particles.cost[i]
     if candidate >= 0:
         s, at = particles.shape[candidate], particles.point[candidate]
@@ -318,6 +362,10 @@ def _best_elsewhere(
         cost = cost_at(surface, placement, measurement, friction, s, at)
         if shape < 0 or cost < cost_at(surface, placement, measurement, friction, shape, point):
             shape, point = s, at.copy()
-    if shape < 0:
-        return shape, point, np.inf
-    return descend(surface, placement, measurement, friction, shape, point, elsewhere, steps)
+    left = np.inf
+    if shape >= 0:
+        shape, point, left = descend(
+            surface, placement, measurement, friction, shape, point, region, steps
+        )
+    shapes[which], points[which] = shape, point
+    return left

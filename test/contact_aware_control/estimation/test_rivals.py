@@ -1,4 +1,4 @@
-"""The alternative is the best explanation elsewhere, and its probability follows the evidence."""
+"""Rivals are the best explanations away from the estimate, and away from its line of force."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from contact_aware_control.estimation.likelihood import FrictionPyramids, evaluate
 from contact_aware_control.estimation.measurement import Torques
 from contact_aware_control.estimation.particles import new_particles, scatter
-from contact_aware_control.estimation.place import Alternative
+from contact_aware_control.estimation.place import REGION, Rivals
 from contact_aware_control.estimation.surface import (
     new_placement,
     place,
@@ -17,7 +17,6 @@ from contact_aware_control.estimation.surface import (
 Q = np.array([0.1, 0.6, 0.2, -1.5, 0.1, 1.0, 0.3])
 WIDTH = 0.5
 FRICTION = FrictionPyramids(usual=WIDTH, largest=WIDTH, surprise=0.0)
-DISTANCE = 0.08
 
 
 @pytest.fixture
@@ -46,28 +45,35 @@ def setting(robot, touch):
         particles.force,
         particles.cost,
     )
-    alternative = Alternative(surface, FRICTION, 0.03, rng)
-    return alternative, placement, particles, measurement, point
+    rivals = Rivals(surface, FRICTION, 0.03, rng)
+    shape = int(particles.shape[np.argmin(np.linalg.norm(particles.point_world - point, axis=1))])
+    return rivals, placement, particles, measurement, shape, point, force
 
 
-def location(alternative, placement):
-    return np.array(to_world(placement, alternative.shape, *alternative.point))
+def location(rivals, placement, which):
+    return np.array(to_world(placement, int(rivals.shape[which]), *rivals.point[which]))
 
 
-def test_a_true_estimate_has_no_likely_alternative(setting):
-    alternative, placement, particles, measurement, point = setting
+def test_a_true_estimate_has_no_rival_off_its_line(setting):
+    rivals, placement, particles, measurement, shape, point, force = setting
     for _ in range(20):
-        probability = alternative.update(placement, particles, measurement, point, 0.0, 0.005)
-    assert np.linalg.norm(location(alternative, placement) - point) > DISTANCE
-    assert probability < 0.05
+        place_cost, line_cost = rivals.update(
+            placement, particles, measurement, shape, point, force
+        )
+    away, off_line = (location(rivals, placement, which) - point for which in (0, 1))
+    assert np.linalg.norm(away) > REGION
+    along = force / np.linalg.norm(force)
+    joints = rivals._surface.joints[rivals.shape]
+    assert joints[1] != 7 or np.linalg.norm(np.cross(off_line, along)) > REGION
+    assert 9.0 < place_cost <= line_cost
 
 
-def test_the_alternative_of_a_wrong_estimate_finds_the_contact(setting):
-    alternative, placement, particles, measurement, point = setting
+def test_the_rival_of_a_wrong_estimate_is_the_contact(setting):
+    rivals, placement, particles, measurement, shape, point, force = setting
     wrong = point + np.array([0.0, 0.0, 0.3])
     for _ in range(20):
-        probability = alternative.update(placement, particles, measurement, wrong, 50.0, 0.005)
-    assert np.linalg.norm(location(alternative, placement) - point) < 0.03
-    assert probability > 0.95
-    alternative.reset()
-    assert alternative.shape == -1
+        costs = rivals.update(placement, particles, measurement, shape, wrong, force)
+    assert np.linalg.norm(location(rivals, placement, 1) - point) < 0.03
+    assert max(costs) < 1.0
+    rivals.reset()
+    assert (rivals.shape == -1).all()
