@@ -14,6 +14,7 @@ from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.filter import FilterEstimate
 from contact_aware_control.estimation.load import LoadClassifier, Verdict
 from contact_aware_control.estimation.measurement import MeanTorque, Torques, diagonal, squared_norm
+from contact_aware_control.estimation.modes import MODE_RADIUS
 from contact_aware_control.estimation.surface import new_placement, place
 from contact_aware_control.estimation.tool_surface import ToolSurface, check_held
 from contact_aware_control.estimation.torque_balance import FreeTorque, TorqueBalance
@@ -32,9 +33,9 @@ MIN_IDENTIFIABLE_JOINTS = 5
 """Contacts on links moved by fewer joints are not identifiable: a force has three components, its
 point on a surface two coordinates."""
 
-MAX_IDENTIFIABLE_RESIDUAL, MIN_RIVAL = 3.0, 6.0
-"""Residual above which a contact is not identifiable, and by how much worse every rival has to
-explain the averaged torque: by so much the truth is worse than the best place in 5 % of cases."""
+MAX_IDENTIFIABLE_RESIDUAL, MIN_IDENTIFIABLE_WEIGHT = 3.0, 0.6
+"""Residual above which a contact is not identifiable, and weight of its main mode below which it
+is not."""
 
 STEADY = 1.25
 """By how much these, and the spread, are relaxed for a contact whose place has been told: what is
@@ -133,7 +134,7 @@ class ContactEstimator(Estimator):
         )
         if verdict is Verdict.LOAD:
             self._tracker.end_all(stamp_ns)
-        return self._decide(stamp_ns, contacts)
+        return self._decide(stamp_ns, contacts, [estimate.deviation for _, estimate in found])
 
     def _take_held(self, stamp_ns: int) -> None:
         """Change the surface with what is held; nothing is known of contacts there."""
@@ -212,17 +213,18 @@ class ContactEstimator(Estimator):
     ) -> ContactEstimate:
         link = self._links[estimate.shape]
         pose = self._robot.link_pose(link)
+        located = estimate.modes[0][2]
         joints = int(self._surface.joints[estimate.shape])
         # Along the bones of the arm any force causes next to no torque.
         least = self._levers.least_force(q, self._torque_of(estimate), joints)
         ratio = math.hypot(*estimate.force_world) / max(least, 1e-9)
         trusted = ratio <= TRUSTED_OVER_LEAST and not track.guessed
         period = self._balance.now.period
-        for told, rival in (
-            (track.place_told, estimate.rival),
-            (track.wrench_told, estimate.rival_wrench),
+        for told, weight in (
+            (track.place_told, located),
+            (track.wrench_told, self._weight_of_wrench(estimate)),
         ):
-            told.update(self._identifiable(estimate, rival, told.is_told), period)
+            told.update(self._identifiable(estimate, weight, told.is_told), period)
         return ContactEstimate(
             number=track.number,
             link=link,
@@ -246,25 +248,40 @@ class ContactEstimator(Estimator):
             same_wrench=trusted and track.wrench_told.is_told,
         )
 
-    def _identifiable(self, estimate: FilterEstimate, rival: float, told: bool) -> bool:
+    def _identifiable(self, estimate: FilterEstimate, weight: float, told: bool) -> bool:
         slack = STEADY if told else 1.0
         return bool(
             self._surface.joints[estimate.shape] >= MIN_IDENTIFIABLE_JOINTS
             and estimate.residual < slack * MAX_IDENTIFIABLE_RESIDUAL
             and estimate.unexplained_mean < slack * MISSING_RESIDUAL
-            and rival * slack > MIN_RIVAL
-            and _deviation(estimate.point_covariance)
-            < slack * self._config.estimate.identifiable_spread
+            and weight * slack > MIN_IDENTIFIABLE_WEIGHT
+            and estimate.deviation < slack * self._config.estimate.identifiable_spread
         )
 
+    def _weight_of_wrench(self, estimate: FilterEstimate) -> float:
+        """Return the weight of all modes where the same force does the same to the arm."""
+        fx, fy, fz = estimate.force_world.tolist()
+        x, y, z = estimate.point_world.tolist()
+        joints, reach = self._surface.joints, MODE_RADIUS * math.hypot(fx, fy, fz)
+        weight = 0.0
+        for shape, point, share in estimate.modes:
+            dx, dy, dz = point[0] - x, point[1] - y, point[2] - z
+            moment = math.hypot(dy * fz - dz * fy, dz * fx - dx * fz, dx * fy - dy * fx)
+            if moment <= reach and joints[shape] == joints[estimate.shape]:
+                weight += share
+        return weight
+
     def _decide(
-        self, stamp_ns: int, contacts: tuple[ContactEstimate, ...] | None
+        self,
+        stamp_ns: int,
+        contacts: tuple[ContactEstimate, ...] | None,
+        deviations: Sequence[float] = (),
     ) -> EstimatorOutput:
         """Tell what was found; None stands for a sample that was refused."""
         balance = self._balance
         return EstimatorOutput(
             stamp_ns=stamp_ns,
-            status=self._status(contacts),
+            status=self._status(contacts, deviations),
             contacts=contacts or (),
             torque=balance.now.torque,
             bias=balance.bias,
@@ -275,27 +292,26 @@ class ContactEstimator(Estimator):
             load=balance.undeclared_mass,
         )
 
-    def _status(self, contacts: tuple[ContactEstimate, ...] | None) -> EstimatorStatus:
-        """Return the worst of what is known about the contacts."""
+    def _status(
+        self, contacts: tuple[ContactEstimate, ...] | None, deviations: Sequence[float]
+    ) -> EstimatorStatus:
+        """Return the worst of what is known about the contacts, whose particles deviate so [m]."""
         if contacts is None:
             return EstimatorStatus.REJECTED
         if not contacts:
             return EstimatorStatus.FREE
         if all(contact.ambiguous for contact in contacts):
             return EstimatorStatus.AMBIGUOUS
-        doubtful = [contact for contact in contacts if not contact.identifiable]
-        if not doubtful:
+        if all(contact.identifiable for contact in contacts):
             return EstimatorStatus.CONTACT
         limits = self._config.estimate
         if all(
-            contact.joints_moving >= MIN_IDENTIFIABLE_JOINTS
-            and _deviation(contact.point_covariance) >= limits.identifiable_spread
-            for contact in doubtful
+            contact.identifiable
+            or (
+                contact.joints_moving >= MIN_IDENTIFIABLE_JOINTS
+                and deviation >= limits.identifiable_spread
+            )
+            for contact, deviation in zip(contacts, deviations, strict=True)
         ):
             return EstimatorStatus.CONVERGING
         return EstimatorStatus.NOT_IDENTIFIABLE
-
-
-def _deviation(covariance: np.ndarray) -> float:
-    """Root of the mean squared distance that a covariance stands for."""
-    return math.sqrt(covariance.trace())

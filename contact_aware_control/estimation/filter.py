@@ -67,10 +67,8 @@ class FilterEstimate:
             estimate: what is left there is no noise.
         effective_sample_size: Of the weights before resampling.
         spread: Root mean square distance of the particles to the point [m].
+        deviation: The same of the particles of the main mode.
         modes: (shape, point in the world frame, weight) of every mode, main mode first.
-        rival: By how much more of the averaged torque, squared and whitened, the best place farther
-            than REGION leaves unexplained.
-        rival_wrench: The same of the best place that is off the line of force, or on another part.
     """
 
     shape: int
@@ -84,9 +82,8 @@ class FilterEstimate:
     unexplained_mean: float
     effective_sample_size: float
     spread: float
+    deviation: float
     modes: tuple[tuple[int, np.ndarray, float], ...]
-    rival: float
-    rival_wrench: float
 
 
 class ContactParticleFilter:
@@ -216,9 +213,9 @@ class ContactParticleFilter:
             self._move(placement, 0, step, EXPLORATION)
 
     def _keep_best(self) -> int:
-        """Put the best over time among the particles: estimate and rival; return how many."""
+        """Put the best over time among the particles: estimate, alternative; return how many."""
         place, other = self.place, self._rivals
-        best = (place.shape, place.point, int(other.shape[1]), other.point[1])
+        best = (place.shape, place.point, int(other.shape[0]), other.point[0])
         return particles.keep(self._surface, self._particles, *best)
 
     def _weigh(self, placement: Placement, measurement: Measurement) -> float:
@@ -261,10 +258,10 @@ class ContactParticleFilter:
             self._residual = residual / joints
         gain = 1.0 - math.exp(-period / MEAN_TIME)
         self._residual += gain * (residual / joints - self._residual)
-        rival, rival_wrench = self._rivals.update(
-            placement, p, sample.mean, place.shape, point, place.force
-        )
-        rival, rival_wrench = rival - left, rival_wrench - left
+        self._rivals.update(placement, p, sample, point, place.force, period)
+        deviation = math.sqrt(found[3:6].trace())
+        found[3:6] += self._rivals.spread(point, left)
+        alternative = self._rivals.alternative(cost)
         left /= joints
         if left > SEARCH_RESIDUAL:
             # A place nearby counts where that of the estimate says little.
@@ -281,15 +278,14 @@ class ContactParticleFilter:
             unexplained_mean=left,
             effective_sample_size=effective,
             spread=spread,
-            modes=self._all_modes(placement, count, main, point, rival_wrench),
-            rival=rival,
-            rival_wrench=rival_wrench,
+            deviation=deviation,
+            modes=self._all_modes(placement, count, main, point, alternative),
         )
 
     def _all_modes(
-        self, placement: Placement, count: int, main: int, point: np.ndarray, worse: float
+        self, placement: Placement, count: int, main: int, point: np.ndarray, alternative: float
     ) -> tuple[tuple[int, np.ndarray, float], ...]:
-        """List main mode, other modes, and a rival of the force's line that is not much worse."""
+        """List main mode, other modes and the alternative, whose probability is given."""
         modes = self._modes
         found = [(self.place.shape, point, float(modes.weight[main]))]
         found += [
@@ -297,15 +293,14 @@ class ContactParticleFilter:
             for mode in range(count)
             if mode != main
         ]
-        likely = 1.0 / (1.0 + math.exp(0.5 * min(worse, 500.0)))
-        if likely < MIN_MODE_WEIGHT:
+        if alternative < MIN_MODE_WEIGHT:
             return tuple(found)
-        shape = int(self._rivals.shape[1])
-        place = np.array(to_world(placement, shape, *self._rivals.point[1]))
-        # Particles that sit where the rival is are the rival; what is told is what it rivals.
+        shape = int(self._rivals.shape[0])
+        place = np.array(to_world(placement, shape, *self._rivals.point[0]))
+        # Particles that sit where the alternative is are the alternative.
         found = [
-            (s, p, (1.0 - likely) * weight)
-            for i, (s, p, weight) in enumerate(found)
-            if i == 0 or math.dist(p, place) > MODE_RADIUS
+            (s, p, (1.0 - alternative) * weight)
+            for s, p, weight in found
+            if math.dist(p, place) > MODE_RADIUS
         ]
-        return (*found, (shape, place, likely))
+        return (*found, (shape, place, alternative))

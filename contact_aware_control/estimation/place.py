@@ -1,8 +1,8 @@
 """Places of a contact on the robot's surface: the estimate, its rivals, and descent.
 
-A particle set settles on one of several places that explain the torque equally well. Its rivals
-are the best places away from it, and away from its line of force. How much worse they fit tells
-whether the place of the contact, or what it does to the arm, can be known at all.
+A particle set settles on one of several places that explain the torque equally well. A rival is the
+best of the others in some region. How much worse it fits tells whether the place of the contact can
+be known at all, and how exactly.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from contact_aware_control.estimation.likelihood import FrictionPyramids, fit_at
 from contact_aware_control.estimation.measurement import (
     KnownContact,
     Measurement,
+    Sample,
     Torques,
     point_jacobian,
 )
@@ -36,13 +37,16 @@ SLIDE_DISTANCE = 0.02
 """How far a contact may have slid when it does not explain the torque [m]."""
 
 REFINEMENTS = 16
-"""Places near each rival that are tried at each update."""
+"""Places near a rival that are tried at each update."""
 
-REGION = 0.02
-"""How far a contact may be from a place, or from a line of force, that is told [m]."""
+MIN_DISTANCE = 0.08
+"""How far an alternative is from the estimate [m]."""
 
+NEAR = 0.02
+"""How far a place is from the estimate, or from its line of force, that matters [m]."""
 
-NO_LINE = np.zeros(3)
+EVIDENCE_TIME = 0.1
+"""Time over which evidence against the alternative is summed [s]."""
 
 
 class LocatedContact:
@@ -96,7 +100,7 @@ class LocatedContact:
         Returns:
             The residual of the best place.
         """
-        region = Region(self._in_world(placement), 0.0, SLIDE_DISTANCE, NO_LINE, 0)
+        region = Region(self._in_world(placement), 0.0, SLIDE_DISTANCE, np.zeros(3))
         steps = 0.5 * SLIDE_DISTANCE * self._rng.standard_normal((SLIDE_TRIALS, 3))
         friction, start = self._friction, (self.shape, self.point)
         shape, point, cost = descend(
@@ -133,11 +137,11 @@ class LocatedContact:
 
 
 class Rivals:
-    """Keeps the best place away from the estimate, and the best away from its line of force.
+    """Keeps the best places elsewhere: far from the estimate, near it, and off its line of force.
 
     Attributes:
-        shape: (2) the shapes they are on; -1 while there is none.
-        point: (2, 3) the places, frames of the shapes [m].
+        shape: (3) the shapes they are on; -1 while there is none.
+        point: (3, 3) the places, frames of the shapes [m].
     """
 
     def __init__(
@@ -159,78 +163,109 @@ class Rivals:
         self._friction = friction
         self._step = step
         self._rng = rng
-        self.shape = np.empty(2, dtype=np.int64)
-        self.point = np.empty((2, 3))
+        self.shape = np.empty(3, dtype=np.int64)
+        self.point = np.zeros((3, 3))
+        self._world, self._cost = np.zeros((3, 3)), np.zeros(3)
+        self._turn = 0
         self.reset()
 
     def reset(self) -> None:
         """Forget them."""
         self.shape[:] = -1
+        self._excess = math.nan
 
     def update(
         self,
         placement: Placement,
         particles: Particles,
-        mean: Measurement,
-        shape: int,
+        sample: Sample,
         point: np.ndarray,
         force: np.ndarray,
-    ) -> tuple[float, float]:
+        period: float,
+    ) -> None:
         """Look for better ones.
 
         Args:
             placement: Where the shapes are.
             particles: The evaluated set.
-            mean: The torque, averaged: what is left of its noise is as wrong in the next sample.
-            shape: The shape that the estimate is on.
-            point: (3) the estimate, world frame [m].
+            sample: The torque.
+            point: (3) estimated contact point, world frame [m].
             force: (3) its force, world frame [N].
+            period: Time since the last update [s].
+        """
+        steps = self._step * self._rng.standard_normal((REFINEMENTS, 3))
+        along = force / max(math.hypot(*force), 1e-9)
+        # The near ones take turns.
+        self._turn, self._period = 1 - self._turn, period
+        find_rivals(
+            self._surface, placement, particles, sample, self._friction, point, along, steps,
+            self._turn, self.shape, self.point, self._world, self._cost,
+        )  # fmt: skip
+
+    def alternative(self, cost: float) -> float:
+        """Weigh the far one against the estimate, over some time.
+
+        Args:
+            cost: L of the estimate, of the low-passed torque.
 
         Returns:
-            L of each, infinite if there is none.
+            Probability of the alternative against the estimate, 0 if there is none.
         """
-        joints = int(self._surface.joints[shape])
-        along = force / max(math.hypot(*force), 1e-9)
-        away = Region(point, REGION, math.inf, along, 0)
-        off_line = away._replace(joints=joints)
-        steps = self._step * self._rng.standard_normal((2, REFINEMENTS, 3))
-        place, line = find_rivals(
-            self._surface, placement, particles, mean, self._friction, away, off_line, steps,
-            self.shape, self.point,
-        )  # fmt: skip
-        return place, line
+        if self.shape[0] < 0:
+            self._excess = math.nan
+            return 0.0
+        period, excess = self._period, float(self._cost[0]) - cost
+        if math.isnan(self._excess):
+            self._excess = excess
+        self._excess += (1.0 - math.exp(-period / EVIDENCE_TIME)) * (excess - self._excess)
+        samples = max(1.0, EVIDENCE_TIME / max(period, 1e-6))
+        return 1.0 / (1.0 + math.exp(min(0.5 * samples * self._excess, 500.0)))
+
+    def spread(self, point: np.ndarray, cost: float) -> np.ndarray:
+        """Return what the near ones add to the covariance of a place.
+
+        What is wrong in the averaged torque is as wrong in the next sample: no time tells them
+        apart.
+
+        Args:
+            point: (3) the estimate, world frame [m].
+            cost: L of the estimate, of the averaged torque.
+
+        Returns:
+            (3, 3) [m^2].
+        """
+        total = np.zeros((3, 3))
+        for which in (1, 2):
+            if self.shape[which] >= 0:
+                offset = self._world[which] - point
+                worse = min(float(self._cost[which]) - cost, 500.0)
+                total += offset[:, None] * (offset / (1.0 + math.exp(0.5 * worse)))
+        return total
 
 
 class Region(NamedTuple):
-    """A spherical shell in space, perhaps without a line.
+    """A spherical shell in space, perhaps without the surroundings of a line.
 
     Attributes:
         center: (3) world frame [m].
-        inner: Its inner radius [m].
+        inner: Its inner radius, and that of the line's surroundings [m].
         outer: Its outer radius [m]; may be infinite.
-        along: (3) unit vector of a line through the centre.
-        joints: A part that so many joints move is not in the region within ``inner`` of the line;
-            0: every part is.
+        along: (3) unit vector of the line through the centre; zero for none.
     """
 
     center: np.ndarray
     inner: float
     outer: float
     along: np.ndarray
-    joints: int
 
 
 @leaf_kernel
-def contains(region: Region, joints: int, x: float, y: float, z: float) -> bool:
-    """Tell whether a point of the world [m] on a part that so many joints move is in a region."""
+def contains(region: Region, x: float, y: float, z: float) -> bool:
+    """Tell whether a point of the world [m] is in a region."""
     dx, dy, dz = x - region.center[0], y - region.center[1], z - region.center[2]
-    square = dx * dx + dy * dy + dz * dz
-    if not region.inner**2 <= square <= region.outer**2:
-        return False
-    if joints != region.joints:
-        return True
-    ahead = dx * region.along[0] + dy * region.along[1] + dz * region.along[2]
-    return square - ahead * ahead > region.inner**2
+    square, along = dx * dx + dy * dy + dz * dz, region.along
+    ahead = dx * along[0] + dy * along[1] + dz * along[2]
+    return square <= region.outer**2 and square - ahead * ahead >= region.inner**2
 
 
 @kernel
@@ -284,7 +319,7 @@ def descend(
         z += size * steps[i, 2]
         s, px, py, pz, _, _, _ = project(surface, placement, shape, x, y, z)
         x, y, z = to_world(placement, s, px, py, pz)
-        if not contains(region, surface.joints[s], x, y, z):
+        if not contains(region, x, y, z):
             continue
         at = np.array([px, py, pz])
         cost = cost_at(surface, placement, measurement, friction, s, at)
@@ -298,42 +333,47 @@ def find_rivals(
     surface: RobotSurface,
     placement: Placement,
     particles: Particles,
-    measurement: Measurement,
+    sample: Sample,
     friction: FrictionPyramids,
-    away: Region,
-    off_line: Region,
-    steps: np.ndarray,
-    shape: np.ndarray,
     point: np.ndarray,
-) -> tuple[float, float]:
-    """Descend from the last rivals, or from the best particle in each of two regions.
+    along: np.ndarray,
+    steps: np.ndarray,
+    turn: int,
+    shapes: np.ndarray,
+    points: np.ndarray,
+    world: np.ndarray,
+    cost: np.ndarray,
+) -> None:
+    """Look for a better far rival of an estimate, and for one of the two near ones.
 
     Args:
         surface: The shapes.
         placement: Where they are.
         particles: The evaluated set.
-        measurement: The torque.
+        sample: The torque: low-passed for the far one, averaged for the others.
         friction: The friction pyramids.
-        away: Where the first of them is.
-        off_line: Where the second one is, which is part of that.
-        steps: (2, N, 3) random steps of each [m].
-        shape: (2) the shapes that they are on, -1 for none; changed.
-        point: (2, 3) the places, frames of the shapes [m]; changed.
-
-    Returns:
-        L of each, infinite if there is none.
+        point: (3) the estimate, world frame [m].
+        along: (3) direction of its force.
+        steps: (N, 3) random steps [m].
+        turn: 0 for the nearest, 1 for the one off the line.
+        shapes: (3) the shapes that they are on, -1 for none; changed.
+        points: (3, 3) the places, frames of the shapes [m]; changed.
+        world: (3, 3) written: the same, world frame [m].
+        cost: (3) written: L of each.
     """
-    place = _find_rival(
-        surface, placement, particles, measurement, friction, away, steps[0], shape, point, 0
-    )
-    line = _find_rival(
-        surface, placement, particles, measurement, friction, off_line, steps[1], shape, point, 1
-    )
-    return min(place, line), line
+    nowhere = np.zeros(3)
+    find_rival(
+        surface, placement, particles, sample.smooth, friction,
+        Region(point, MIN_DISTANCE, np.inf, nowhere), steps, 0, shapes, points, world, cost,
+    )  # fmt: skip
+    find_rival(
+        surface, placement, particles, sample.mean, friction,
+        Region(point, NEAR, np.inf, turn * along), steps, 1 + turn, shapes, points, world, cost,
+    )  # fmt: skip
 
 
 @kernel
-def _find_rival(
+def find_rival(
     surface: RobotSurface,
     placement: Placement,
     particles: Particles,
@@ -341,31 +381,33 @@ def _find_rival(
     friction: FrictionPyramids,
     region: Region,
     steps: np.ndarray,
+    which: int,
     shapes: np.ndarray,
     points: np.ndarray,
-    which: int,
-) -> float:
-    shape, point, joints = shapes[which], points[which].copy(), surface.joints
+    world: np.ndarray,
+    cost: np.ndarray,
+) -> None:
+    """Descend from the last rival, or from the best particle in a region; see above."""
+    shape, point = shapes[which], points[which].copy()
     if shape >= 0:
         x, y, z = to_world(placement, shape, point[0], point[1], point[2])
-        if not contains(region, joints[shape], x, y, z):
+        if not contains(region, x, y, z):
             shape = -1
     candidate, lowest = -1, np.inf
     for i in range(particles.cost.size):
         at = particles.point_world[i]
-        part = joints[particles.shape[i]]
-        if particles.cost[i] < lowest and contains(region, part, at[0], at[1], at[2]):
+        if particles.cost[i] < lowest and contains(region, at[0], at[1], at[2]):
             candidate, lowest = i, particles.cost[i]
     if candidate >= 0:
         s, at = particles.shape[candidate], particles.point[candidate]
         # The particle's own cost is that of the torque as measured.
-        cost = cost_at(surface, placement, measurement, friction, s, at)
-        if shape < 0 or cost < cost_at(surface, placement, measurement, friction, shape, point):
+        left = cost_at(surface, placement, measurement, friction, s, at)
+        if shape < 0 or left < cost_at(surface, placement, measurement, friction, shape, point):
             shape, point = s, at.copy()
     left = np.inf
     if shape >= 0:
         shape, point, left = descend(
             surface, placement, measurement, friction, shape, point, region, steps
         )
-    shapes[which], points[which] = shape, point
-    return left
+        world[which] = to_world(placement, shape, point[0], point[1], point[2])
+    shapes[which], points[which], cost[which] = shape, point, left

@@ -6,7 +6,7 @@ import pytest
 from contact_aware_control.estimation.likelihood import FrictionPyramids, evaluate
 from contact_aware_control.estimation.measurement import Torques
 from contact_aware_control.estimation.particles import new_particles, scatter
-from contact_aware_control.estimation.place import REGION, Rivals
+from contact_aware_control.estimation.place import MIN_DISTANCE, NEAR, Rivals
 from contact_aware_control.estimation.surface import (
     new_placement,
     place,
@@ -31,7 +31,8 @@ def setting(robot, touch):
     place(surface, robot.joint_rotations, robot.joint_origins, placement)
     particles = new_particles(500)
     torques = Torques(torque, torque, 0.01 * np.eye(7), robot.joint_origins, robot.joint_axes)
-    measurement = torques.alone.measured
+    sample = torques.alone
+    measurement = sample.measured
     scatter(surface, placement, particles, 0, rng)
     evaluate(
         measurement,
@@ -46,34 +47,36 @@ def setting(robot, touch):
         particles.cost,
     )
     rivals = Rivals(surface, FRICTION, 0.03, rng)
-    shape = int(particles.shape[np.argmin(np.linalg.norm(particles.point_world - point, axis=1))])
-    return rivals, placement, particles, measurement, shape, point, force
+    return rivals, placement, particles, sample, point, force
 
 
-def location(rivals, placement, which):
-    return np.array(to_world(placement, int(rivals.shape[which]), *rivals.point[which]))
-
-
-def test_a_true_estimate_has_no_rival_off_its_line(setting):
-    rivals, placement, particles, measurement, shape, point, force = setting
+def look(setting, point):
+    """Look for rivals of an estimate for a while; return where they are, from there."""
+    rivals, placement, particles, sample, _, force = setting
     for _ in range(20):
-        place_cost, line_cost = rivals.update(
-            placement, particles, measurement, shape, point, force
-        )
-    away, off_line = (location(rivals, placement, which) - point for which in (0, 1))
-    assert np.linalg.norm(away) > REGION
-    along = force / np.linalg.norm(force)
-    joints = rivals._surface.joints[rivals.shape]
-    assert joints[1] != 7 or np.linalg.norm(np.cross(off_line, along)) > REGION
-    assert 9.0 < place_cost <= line_cost
+        rivals.update(placement, particles, sample, point, force, 0.005)
+    places = [
+        to_world(placement, int(s), *p) for s, p in zip(rivals.shape, rivals.point, strict=True)
+    ]
+    return np.array(places) - point
+
+
+def test_a_true_estimate_has_no_likely_rival(setting):
+    rivals, *_, point, force = setting
+    far, near, off_line = look(setting, point)
+    assert np.linalg.norm(far) > MIN_DISTANCE
+    assert np.linalg.norm(near) > NEAR
+    assert np.linalg.norm(np.cross(off_line, force / np.linalg.norm(force))) > NEAR
+    assert rivals.alternative(0.0) < 0.05
+    assert np.sqrt(np.linalg.eigvalsh(rivals.spread(point, 0.0))[-1]) < 0.5 * NEAR
 
 
 def test_the_rival_of_a_wrong_estimate_is_the_contact(setting):
-    rivals, placement, particles, measurement, shape, point, force = setting
+    rivals, *_, point, _ = setting
     wrong = point + np.array([0.0, 0.0, 0.3])
-    for _ in range(20):
-        costs = rivals.update(placement, particles, measurement, shape, wrong, force)
-    assert np.linalg.norm(location(rivals, placement, 1) - point) < 0.03
-    assert max(costs) < 1.0
+    far, _, _ = look(setting, wrong)
+    assert np.linalg.norm(wrong + far - point) < 0.03
+    assert rivals.alternative(50.0) > 0.95
+    np.testing.assert_allclose(np.diag(rivals.spread(wrong, 50.0)), [0.0, 0.0, 0.18], atol=0.05)
     rivals.reset()
     assert (rivals.shape == -1).all()
