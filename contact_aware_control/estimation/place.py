@@ -172,6 +172,7 @@ class Rivals:
     def reset(self) -> None:
         """Forget them."""
         self.shape[:] = -1
+        self._cost[:] = math.inf
         self._excess = math.nan
 
     def update(
@@ -234,13 +235,9 @@ class Rivals:
         Returns:
             (3, 3) [m^2].
         """
-        total = np.zeros((3, 3))
-        for which in (1, 2):
-            if self.shape[which] >= 0:
-                offset = self._world[which] - point
-                worse = min(float(self._cost[which]) - cost, 500.0)
-                total += offset[:, None] * (offset / (1.0 + math.exp(0.5 * worse)))
-        return total
+        share = 1.0 / (1.0 + np.exp(np.minimum(0.5 * (self._cost[1:] - cost), 500.0)))
+        offset = (self._world[1:] - point) * np.sqrt(share)[:, None]
+        return np.asarray(offset.T @ offset)
 
 
 class Region(NamedTuple):
