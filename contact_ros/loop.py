@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,9 @@ HISTORY = 4096
 
 PATIENCE = 0.1
 """How long a thread waits for a message before it looks whether it is to end [s]."""
+
+BESIDE_PERIOD = 0.02
+"""Least time between looks at messages that do not wake a thread [s]."""
 
 
 @dataclass(frozen=True)
@@ -191,6 +194,7 @@ class MessageThread:
         node: GuardedNode,
         on_error: Callable[[BaseException], None],
         *subscriptions: Any,
+        beside: Sequence[Any] = (),
         on_start: Callable[[], object] = lambda: None,
     ) -> None:
         """Take the subscriptions from the executor.
@@ -199,11 +203,13 @@ class MessageThread:
             node: Their node; its other callbacks go on in the executor's thread.
             on_error: Called in this thread with an error that has ended it.
             subscriptions: Their callbacks run in this thread.
+            beside: Further ones, whose messages do not wake it: the latest are handled before
+                those of the others, every BESIDE_PERIOD.
             on_start: Called first in this thread, e.g. to raise its priority.
         """
         self._node, self._on_error, self._subscriptions = node, on_error, subscriptions
-        self._on_start = on_start
-        node.leave_waiting(*subscriptions)
+        self._beside, self._on_start = beside, on_start
+        node.leave_waiting(*subscriptions, *beside)
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="messages", daemon=True)
         self._thread.start()
@@ -216,8 +222,12 @@ class MessageThread:
     def _run(self) -> None:
         try:
             self._on_start()
+            due = 0.0
             while not self._stopping.is_set():
                 self._node.wait_for(PATIENCE, *self._subscriptions)
+                if self._beside and time.monotonic() >= due:
+                    due = time.monotonic() + BESIDE_PERIOD
+                    self._node.take(*self._beside)
                 self._node.take(*self._subscriptions)
         except BaseException as error:
             self._on_error(error)

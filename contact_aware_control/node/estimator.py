@@ -25,7 +25,7 @@ from contact_aware_control.estimation.identifiability import ContactProspect
 from contact_aware_control.estimation.joint_torque import JointTorqueWatch, TorqueReading
 from contact_aware_control.estimation.momentum_observer import MomentumObserver
 from contact_aware_control.node.config import DRIVER, MOMENTUM_OBSERVER, EstimatorNodeConfig
-from contact_aware_control.node.messages import held_shapes, to_message
+from contact_aware_control.node.messages import ContactsMessage, held_shapes
 from contact_aware_control.precompile import precompile_estimator
 from contact_core.base.errors import ConfigError, choices
 from contact_core.robot.arm_state import ArmState, TorqueKind
@@ -57,7 +57,12 @@ PARTICLE_PERIOD = 33_000_000
 """Least time between two clouds of particles, which are for people to see [ns]."""
 
 PROSPECTS = 8
-"""Places on every link that the diagnostics look at once a second: 20 ms, without the GIL."""
+"""Places on every link that the diagnostics look at, at most once a second: 20 ms, without the
+GIL."""
+
+SAME = 0.01
+"""Change of a joint [rad], or of what is not known of its torque [Nm], that makes no difference to
+what could be told of contacts."""
 
 HEAVIEST = 20.0
 """Largest mass of a payload that is believed [kg], as of one held at the start."""
@@ -160,7 +165,7 @@ class EstimatorNode(GuardedNode):
         description = config.description()
         self._robot = Robot.from_description(description)
         self._announcement = announce_robot(self, description)
-        self._frame = description.base_link
+        self._message = ContactsMessage(description.base_link)
         if not config.errors.calibration and description.calibration is not None:
             errors = replace(config.errors, calibration=str(description.calibration))
             config = replace(config, errors=errors)
@@ -194,6 +199,8 @@ class EstimatorNode(GuardedNode):
         self._particles = self.create_publisher(PointCloud2, "contact_particles", 1)
         self._clouded = 0
         self._told_missing = False
+        self._judged: np.ndarray | None = None
+        self._told: Mapping[str, str] = {}
         self.create_service(Trigger, "contact_estimator/tare", self._tare)
         self.create_service(Trigger, "contact_estimator/reset", self._reset)
         self.create_service(SetPayload, "set_payload", self._set_payload)
@@ -205,14 +212,10 @@ class EstimatorNode(GuardedNode):
         self._inputs = TickInputs(inputs, self._handle_tick)
         self._participant = Participant(self, NAME, self._inputs.tick) if config.lockstep else None
         self._reader = StateReader(self, profile, config.lockstep, self._state_arrived)
-        heard = [*self._reader.subscriptions]
+        gripper = []
         if self._gripper_joint:
-            qos = signal_subscription(config.lockstep)
-            heard += [
-                self.create_subscription(
-                    JointState, "gripper/joint_states", self._gripper_moved, qos
-                )
-            ]
+            qos, topic = signal_subscription(config.lockstep), "gripper/joint_states"
+            gripper = [self.create_subscription(JointState, topic, self._gripper_moved, qos)]
         self._messages: MessageThread | None = None
         if self._participant is not None:
             self._participant.announce()
@@ -220,7 +223,8 @@ class EstimatorNode(GuardedNode):
             self._messages = MessageThread(
                 self,
                 ErrorRelay(self),
-                *heard,
+                *self._reader.subscriptions,
+                beside=gripper,
                 on_start=lambda: enter_real_time(config.real_time),
             )
         freeze_garbage_collector()
@@ -233,7 +237,7 @@ class EstimatorNode(GuardedNode):
     def _state_arrived(self, state: ArmState) -> None:
         for field, largest in BELIEVED.items():
             values = getattr(state, field)
-            if values is not None and np.abs(values).max() > largest:
+            if values is not None and max(map(abs, values.tolist())) > largest:
                 raise MessageError(f"{field} is {values.tolist()} (valid: at most {largest:g})")
         if self._participant is None:
             self._update(state)
@@ -267,7 +271,9 @@ class EstimatorNode(GuardedNode):
         torque = self._source.torque(state)
         if torque is None:
             return
-        output = self._estimator.update(replace(state, external_torque=torque))
+        if torque is not state.external_torque:
+            state = replace(state, external_torque=torque)
+        output = self._estimator.update(state)
         self._stamp = state.stamp
         self._updates += 1
         self._last = output
@@ -275,7 +281,7 @@ class EstimatorNode(GuardedNode):
             self._reader.rejections.add(output.status.value)
             return
         self._position = state.position
-        message = to_message(output, self._frame)
+        message = self._message.fill(output)
         self._contacts.publish(message)
         if self._markers.get_subscription_count():
             self._markers.publish(_markers(message))
@@ -344,12 +350,17 @@ class EstimatorNode(GuardedNode):
         with self._lock:
             estimator, q = self._estimator, self._position
             errors = estimator.torque_errors if isinstance(estimator, ContactEstimator) else None
-        links = self._prospect.at(q, errors=errors).by_link()
-        return {
-            f"identifiable_{link}": f"felt from {can.felt:.0f} N, worst {can.felt_everywhere:.0f} "
-            f"N; place told of {can.located:.0%}, line of force of {can.wrench_known:.0%}"
-            for link, can in links.items()
-        }
+        now = q if errors is None else np.concatenate((q, np.sqrt(errors.diagonal())))
+        if self._judged is None or np.abs(now - self._judged).max() > SAME:
+            self._judged = now
+            links = self._prospect.at(q, errors=errors).by_link()
+            self._told = {
+                f"identifiable_{link}": f"felt from {can.felt:.0f} N, worst "
+                f"{can.felt_everywhere:.0f} N; place told of {can.located:.0%}, line of force "
+                f"of {can.wrench_known:.0%}"
+                for link, can in links.items()
+            }
+        return self._told
 
     def _missing_payload(self, mass: float) -> str:
         """Say that less hangs on the arm than was declared [kg], once in the log, too."""

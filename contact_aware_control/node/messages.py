@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from array import array
 
 import numpy as np
 from contact_stack_msgs.msg import Contact, ContactArray
 from contact_stack_msgs.msg import ContactMode as ContactModeMessage
 from contact_stack_msgs.srv import SetPayload
+from geometry_msgs.msg import Point, Vector3
 from shape_msgs.msg import SolidPrimitive
 
 from contact_aware_control.contact import ContactEstimate, ContactMode, ContactReport
@@ -16,8 +18,8 @@ from contact_aware_control.estimation.tare import TareStatus
 from contact_aware_control.estimation.tool_surface import MAX_HELD_SHAPES
 from contact_core.multibody.collision.shapes import PlacedShape, Shape, ShapeKind
 from contact_core.robot.robot import HELD_OBJECT, Robot
-from contact_ros.geometry import checked_pose, to_point, to_vector
-from contact_ros.stamps import NANOSECONDS, to_duration, to_nanoseconds, to_time
+from contact_ros.geometry import checked_pose
+from contact_ros.stamps import NANOSECONDS, to_nanoseconds
 from contact_ros.validation import (
     MAX_FORCE,
     MAX_POSITION,
@@ -56,28 +58,45 @@ STATES = {
 }
 
 
-def to_message(output: EstimatorOutput, frame: str) -> ContactArray:
-    """Convert what the estimator found.
+class ContactsMessage:
+    """What the estimator found, as one message that is filled anew with every output.
 
-    Args:
-        output: Its output; not a rejected one.
-        frame: Name of the world frame.
-
-    Returns:
-        The message.
+    To make a message takes several times as long as to fill it: most fields are messages.
     """
-    tared = output.tare is TareStatus.DONE
-    message = ContactArray(
-        contacts=[_to_contact(contact) for contact in output.contacts],
-        state=STATES[output.status] if tared else ContactArray.UNTARED,
-        external_torque_free=output.torque,
-        residual=float(np.sqrt(output.residual)),
-        calibrated=output.calibrated,
-        undeclared_load=output.load,
-    )
-    message.header.stamp = to_time(output.stamp_ns)
-    message.header.frame_id = frame
-    return message
+
+    def __init__(self, frame: str) -> None:
+        """Begin without contacts.
+
+        Args:
+            frame: Name of the world frame.
+        """
+        self._message = ContactArray()
+        self._message.header.frame_id = frame
+        self._contacts: list[tuple[Contact, list[ContactModeMessage]]] = []
+
+    def fill(self, output: EstimatorOutput) -> ContactArray:
+        """Convert an output.
+
+        Args:
+            output: What was found; not a rejected one.
+
+        Returns:
+            The message, which is the same one every time.
+        """
+        message, found = self._message, output.contacts
+        stamp, tared = message.header.stamp, output.tare is TareStatus.DONE
+        stamp.sec, stamp.nanosec = divmod(output.stamp_ns, NANOSECONDS)
+        while len(self._contacts) < len(found):
+            self._contacts.append((Contact(), []))
+        for (own, modes), contact in zip(self._contacts, found, strict=False):
+            _fill(own, modes, contact)
+        message.contacts = [own for own, _ in self._contacts[: len(found)]]
+        message.state = STATES[output.status] if tared else ContactArray.UNTARED
+        message.external_torque_free = array("d", output.torque.tobytes())
+        message.residual = math.sqrt(output.residual)
+        message.calibrated = output.calibrated
+        message.undeclared_load = output.load
+        return message
 
 
 def from_message(message: ContactArray, robot: Robot, stamp: int) -> ContactReport:
@@ -143,28 +162,33 @@ def _shape(message: SolidPrimitive) -> Shape:
     )
 
 
-def _to_contact(contact: ContactEstimate) -> Contact:
-    return Contact(
-        id=contact.number,
-        link=contact.link,
-        point=to_point(contact.point_world),
-        point_link=to_point(contact.point_link),
-        normal=to_vector(contact.normal_world),
-        force=to_vector(contact.force_world),
-        point_covariance=contact.point_covariance.ravel(),
-        force_covariance=contact.force_covariance.ravel(),
-        residual=float(np.sqrt(contact.residual)),
-        effective_sample_size=contact.effective_sample_size,
-        spread=contact.spread,
-        identifiable=contact.identifiable,
-        same_wrench=contact.same_wrench,
-        ambiguous=contact.ambiguous,
-        age=to_duration(round(contact.age * NANOSECONDS)),
-        modes=[
-            ContactModeMessage(link=mode.link, point=to_point(mode.point_world), weight=mode.weight)
-            for mode in contact.modes
-        ],
-    )
+def _fill(message: Contact, modes: list[ContactModeMessage], contact: ContactEstimate) -> None:
+    """Write a contact into a message, and its modes into messages of which more are made."""
+    while len(modes) < len(contact.modes):
+        modes.append(ContactModeMessage())
+    for own, mode in zip(modes, contact.modes, strict=False):
+        own.link, own.weight = mode.link, mode.weight
+        _set(own.point, mode.point_world)
+    message.modes = modes[: len(contact.modes)]
+    message.id, message.link = contact.number, contact.link
+    _set(message.point, contact.point_world)
+    _set(message.point_link, contact.point_link)
+    _set(message.normal, contact.normal_world)
+    _set(message.force, contact.force_world)
+    message.point_covariance[:] = contact.point_covariance.ravel()
+    message.force_covariance[:] = contact.force_covariance.ravel()
+    message.residual = math.sqrt(contact.residual)
+    message.effective_sample_size = contact.effective_sample_size
+    message.spread = contact.spread
+    message.identifiable = contact.identifiable
+    message.same_wrench = contact.same_wrench
+    message.ambiguous = contact.ambiguous
+    age = message.age
+    age.sec, age.nanosec = divmod(round(contact.age * NANOSECONDS), NANOSECONDS)
+
+
+def _set(message: Point | Vector3, values: np.ndarray) -> None:
+    message.x, message.y, message.z = values.tolist()
 
 
 def _from_contact(message: Contact, robot: Robot) -> ContactEstimate:

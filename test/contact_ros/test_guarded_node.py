@@ -516,6 +516,11 @@ def test_a_thread_hands_messages_over_until_it_is_stopped_or_ended(listener: Lis
     say(listener, "end")
     thread.stop()
     assert [str(error) for error in errors] == ["the last word"]
+    other = listener.create_subscription(String, "of_others", print, 1)
+    thread = MessageThread(listener, errors.append, other, beside=[listener.subscription])
+    say(listener, "beside")
+    thread.stop()
+    assert listener.words[1:] == ["beside"]
 
 
 @pytest.mark.graph

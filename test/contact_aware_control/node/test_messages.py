@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,12 @@ import pytest
 from builtin_interfaces.msg import Duration
 from contact_stack_msgs.msg import Contact, ContactArray, ContactMode
 from geometry_msgs.msg import Point, Vector3
+from rclpy.serialization import deserialize_message, serialize_message
 
-from contact_aware_control.node.messages import MAX_CONTACTS, from_message
+from contact_aware_control.contact import ContactEstimate
+from contact_aware_control.contact import ContactMode as Mode
+from contact_aware_control.estimation.base import EstimatorOutput, EstimatorStatus
+from contact_aware_control.node.messages import MAX_CONTACTS, ContactsMessage, from_message
 from contact_core.base.errors import ContactStackError
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
@@ -69,3 +74,39 @@ def test_too_many_contacts_are_rejected_before_any_is_read(robot: Robot) -> None
     assert time.perf_counter() - start < 0.01
     with pytest.raises(MessageError, match="modes has 65 entries"):
         from_message(ContactArray(contacts=[contact(modes=[ContactMode()] * 65)]), robot, 0)
+
+
+def output(robot: Robot, *contacts: ContactEstimate) -> EstimatorOutput:
+    torque = np.arange(float(robot.n))
+    return EstimatorOutput(
+        2_500_000_001, EstimatorStatus.CONTACT, contacts, torque, torque, residual=4.0, load=0.5
+    )
+
+
+def test_what_was_found_arrives_and_nothing_of_what_was_found_before(robot: Robot) -> None:
+    robot.update(np.full(robot.n, 0.1))
+    rng = np.random.default_rng(0)
+    one, other = (
+        replace(
+            ContactEstimate.known(robot, link, rng.normal(size=3), rng.normal(size=3)),
+            number=number,
+            age=0.25 * number,
+            point_covariance=np.outer(*rng.normal(size=(2, 3))),
+            modes=tuple(Mode(link, rng.normal(size=3), 0.5) for _ in range(number)),
+            same_wrench=number > 1,
+        )
+        for number, link in ((1, "lbr_link_6"), (2, "lbr_link_4"))
+    )
+    message = ContactsMessage("base")
+    for found in ((one,), (other, one), (one,), ()):
+        sent = message.fill(output(robot, *found))
+        report = from_message(deserialize_message(serialize_message(sent), ContactArray), robot, 7)
+        assert (sent.header.stamp.sec, sent.header.stamp.nanosec) == (2, 500_000_001)
+        assert (sent.header.frame_id, sent.residual, sent.undeclared_load) == ("base", 2.0, 0.5)
+        np.testing.assert_array_equal(report.free_torque, np.arange(7.0))
+        for got, put in zip(report.contacts, found, strict=True):
+            for field in fields(ContactEstimate):
+                a, b = getattr(got, field.name), getattr(put, field.name)
+                if field.name == "modes":
+                    a, b = ([(m.link, *m.point_world, m.weight) for m in modes] for modes in (a, b))
+                np.testing.assert_array_equal(a, b, err_msg=field.name)
