@@ -28,6 +28,7 @@ from irs_planner.search.parts import Parts, at_once
 from irs_planner.search.push import push
 from irs_planner.search.search_model import SearchModel
 from irs_planner.search.transit import Motion
+from irs_planner.search.ways import Ways
 
 SHORT_SEARCH = SearchSettings(attempts=40, shortening=0.25, refinements=0)
 
@@ -100,7 +101,8 @@ class ClosedLoop:
         self._searching, self._parts, self._trust = search, parts, trust
         self._planned: Motion | None = None
         self._done = 0
-        self._model = SearchModel(problem, search)
+        self._model = self._leg = SearchModel(problem, search)
+        self._ways = Ways(self._model)
         self._shift = _shift_of_a_tolerance(self._model)
         self._path = np.empty((0, len(self._model.joints)))
         self._seen = problem.initial_state
@@ -136,7 +138,11 @@ class ClosedLoop:
             self.phase = Phase.REST
             return rest
         if self.phase is Phase.REST:
-            self._begin_search(state) if self._trust else self._touch()
+            if not self._trust and self._ways.is_straight(state):
+                self._leg = self._model
+                self._touch()
+            else:
+                self._begin_search(state)
         if self.phase is Phase.TRANSIT:
             waypoint = self._waypoint(state, command)
             if waypoint is not None:
@@ -197,9 +203,12 @@ class ClosedLoop:
 
     def _push(self, state: np.ndarray, command: np.ndarray) -> np.ndarray | None:
         """Return the first input of the best push; None if there has been none for long."""
-        model = self._model
+        model = self._leg
         distance = float(model.distance(state, self._target))
         self._stalled += 1
+        if model is not self._model and model.reached(state):  # of the leg: on to the next one
+            self._plan = []
+            return None
         if distance < self._nearest - MIN_GAIN:
             self._nearest, self._stalled = distance, 0
         if self._stalled > MAX_STALLED:
@@ -216,7 +225,7 @@ class ClosedLoop:
 
     def _as_planned(self, planned: Motion, state: np.ndarray) -> np.ndarray | None:
         """Return the next input of a planned push; None at its end, or if things are elsewhere."""
-        model = self._model
+        model = self._leg
         while self._done < len(planned.inputs):
             behind = (planned.states[self._done + 1] - state)[model.joints] / model.step
             if np.abs(behind).max() > NEAR:
@@ -239,11 +248,11 @@ class ClosedLoop:
     ) -> Parts[Motion]:
         """Return the best push from here, as far as it takes to know that it gains."""
         here, before = state[np.newaxis], command[np.newaxis]
-        (motion,) = yield from push(self._model, here, before, target, AHEAD, MIN_GAIN)
+        (motion,) = yield from push(self._leg, here, before, target, AHEAD, MIN_GAIN)
         return motion
 
     def _gains(self, motion: Motion, target: np.ndarray) -> bool:
-        before, after = self._model.distance(motion.states[[0, -1]], target)
+        before, after = self._leg.distance(motion.states[[0, -1]], target)
         return bool(before - after >= MIN_GAIN)
 
     def _goes_on(self, state: np.ndarray) -> bool:
@@ -266,7 +275,8 @@ class ClosedLoop:
     def _decide(self, state: np.ndarray) -> Parts[None]:
         """Decide where to touch next, and how to get there."""
         seed = int(self._seeds.integers(2**31))
-        problem = replace(self.problem, initial_state=state)
+        problem = yield from self._ways.next_leg(state)
+        self._leg = SearchModel(problem, self._searching)
         status, motions = yield from search_globally(problem, replace(self._searching, seed=seed))
         pointless = status in (PlanStatus.INITIAL_PENETRATION, PlanStatus.GOAL_UNREACHABLE)
         self.impossible = find_impossibility(problem) if pointless else None

@@ -23,7 +23,12 @@ from irs_planner.quasi_dynamic.quasi_dynamics import QUASI_STATIC_INERTIA, Quasi
 from irs_planner.scenes.planar_arrays import build_scene_arrays, object_radii, part_names
 from irs_planner.scenes.planar_contacts import find_contacts_batch
 from irs_planner.scenes.planar_scene import PlanarScene
-from irs_planner.scenes.spatial_arrays import body_shapes, build_spatial_arrays, reach_about
+from irs_planner.scenes.spatial_arrays import (
+    SpatialArrays,
+    body_shapes,
+    build_spatial_arrays,
+    reach_about,
+)
 from irs_planner.scenes.spatial_contacts import find_spatial_contacts, find_tool, place_rotation
 from irs_planner.scenes.spatial_scene import SpatialScene, object_inertias
 
@@ -156,16 +161,21 @@ class SpatialQuasiDynamics(QuasiDynamics):
 
     def contact_frames(self, coordinates: np.ndarray) -> ContactFrames:
         """Return the contact geometry, see :meth:`QuasiDynamics.contact_frames`."""
-        (count, n), pairs = coordinates.shape, len(self.friction)
-        frames = ContactFrames(
-            np.empty((count, pairs)),
-            np.empty((count, pairs, 3)),
-            np.empty((count, pairs, 3, 3)),
-            np.empty((count, pairs, n)),
-            np.empty((count, pairs, 2, n)),
+        return _find_all(self.arrays, coordinates)
+
+    def find_some(self, states: np.ndarray, pairs: np.ndarray) -> ContactFrames:
+        """Return the contact geometry of some pairs, which takes as much less time.
+
+        Args:
+            states: (K, n) x.
+            pairs: Their indices, in ascending order.
+        """
+        probes = len(self.arrays.probe_pair)
+        arrays = self.arrays._replace(
+            probe_pair=self.arrays.probe_pair[pairs[pairs < probes]],
+            shape_pair=self.arrays.shape_pair[pairs[pairs >= probes] - probes],
         )
-        find_spatial_contacts(self.arrays, coordinates, *frames)
-        return frames
+        return _find_all(arrays, self._coordinates(states))
 
     def inertia(self, coordinates: np.ndarray) -> np.ndarray:
         """Return [[m I, -m [c] E], [., E^T R I R^T E]] of every object.
@@ -228,6 +238,14 @@ class SpatialQuasiDynamics(QuasiDynamics):
         return result
 
     @cached_property
+    def thickness(self) -> float:
+        """How thick the thinnest shape is that a link of contact has [m]; 0 of meshes alone."""
+        sizes = [part.shape.size for part in self._robot_parts if part.touches]
+        return min(
+            (2.0 * min(s for s in size if s > 0.0) for size in sizes if any(size)), default=0.0
+        )
+
+    @cached_property
     def reaches(self) -> list[tuple[np.ndarray, float]]:
         """Balls (center (3), radius) [m] that hold all that a link of contact can touch."""
         model = self.scene.model
@@ -256,6 +274,20 @@ class SpatialQuasiDynamics(QuasiDynamics):
         for name in self.scene.object_names:
             state += [*poses[name].translation, *pin.rpy.matrixToRpy(poses[name].rotation)]
         return np.asarray(self.complete(np.array([[*state, *joints]]))[0])
+
+
+def _find_all(arrays: SpatialArrays, coordinates: np.ndarray) -> ContactFrames:
+    """Return the contact geometry of all pairs of some arrays."""
+    (count, n), pairs = coordinates.shape, len(arrays.probe_pair) + len(arrays.shape_pair)
+    frames = ContactFrames(
+        np.empty((count, pairs)),
+        np.empty((count, pairs, 3)),
+        np.empty((count, pairs, 3, 3)),
+        np.empty((count, pairs, n)),
+        np.empty((count, pairs, 2, n)),
+    )
+    find_spatial_contacts(arrays, coordinates, *frames)
+    return frames
 
 
 def _ball_around(model: pin.Model, joint: int, reach: float) -> tuple[np.ndarray, float]:

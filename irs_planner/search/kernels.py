@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from contact_core.base.kernel import inner_kernel, kernel
@@ -98,6 +100,42 @@ def reach_distances(
             solved[i] = value / factor[k, i, i]
             total += solved[i] ** 2
         distance[k] = np.sqrt(total)
+
+
+@kernel
+def sweep_costs(weight: np.ndarray, spacing: float, turn: float, cost: np.ndarray) -> bool:
+    """Lower the costs of ways over a grid of places and turns by those of all neighbours.
+
+    Args:
+        weight: (X, Y, T) cost per length at every point, infinite where no way leads.
+        spacing: Of the places along x and y [m].
+        turn: Length that a turn to the next point counts as [m].
+        cost: (X, Y, T) of the way to the goal, 0 there and infinite elsewhere at first; updated.
+
+    Returns:
+        Whether anything became less: then another sweep is due.
+    """
+    width, depth, turns = cost.shape
+    changed = False
+    for way in range(2):
+        for number in range(width * depth * turns):
+            index = number if way == 0 else width * depth * turns - 1 - number
+            x, y, t = index // (depth * turns), index // turns % depth, index % turns
+            if not np.isfinite(weight[x, y, t]):
+                continue
+            best = cost[x, y, t]
+            for i in range(max(x - 1, 0), min(x + 2, width)):
+                for j in range(max(y - 1, 0), min(y + 2, depth)):
+                    for k in range(-1, 2):
+                        other = (t + k + turns) % turns
+                        if not np.isfinite(cost[i, j, other]):
+                            continue
+                        length = spacing * math.sqrt((i - x) ** 2 + (j - y) ** 2) + turn * abs(k)
+                        mean = 0.5 * (weight[x, y, t] + weight[i, j, other])
+                        best = min(best, cost[i, j, other] + length * mean)
+            if best < cost[x, y, t] - CONVERGED * spacing:
+                cost[x, y, t], changed = best, True
+    return changed
 
 
 @kernel
