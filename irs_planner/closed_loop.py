@@ -44,6 +44,8 @@ LEAVE = 1.25
 """How far what has arrived has to be seen from its goal before it goes on [tolerances]."""
 NEAR = 0.3
 """A command is at a waypoint from here, in largest steps."""
+ENOUGH = 0.5
+"""Share of the distance that a search for a place on the way may leave: it is decided anew there."""
 BESIDE = 2.0
 """So far from where its next way begins a robot goes on with a plan, likewise."""
 FREE = 4.0
@@ -109,7 +111,7 @@ class ClosedLoop:
         self._target = problem.goal
         self._plan: list[tuple[str, Motion]] = []
         self._idle = self._stalled = 0
-        self._nearest, self._arrived = np.inf, False
+        self._nearest, self._arrived, self._passed = np.inf, False, False
         self._seeds = generator(search.seed, "closed loop")
         self._search = self._decide(problem.initial_state)
         if plan:
@@ -206,8 +208,8 @@ class ClosedLoop:
         model = self._leg
         distance = float(model.distance(state, self._target))
         self._stalled += 1
-        if model is not self._model and model.reached(state):  # of the leg: on to the next one
-            self._plan = []
+        if model is not self._model and model.reached(state):
+            self._plan, self._passed = [], True
             return None
         if distance < self._nearest - MIN_GAIN:
             self._nearest, self._stalled = distance, 0
@@ -277,7 +279,18 @@ class ClosedLoop:
         seed = int(self._seeds.integers(2**31))
         problem = yield from self._ways.next_leg(state)
         self._leg = SearchModel(problem, self._searching)
-        status, motions = yield from search_globally(problem, replace(self._searching, seed=seed))
+        if self._passed:  # the next leg may lead on from where the robot is
+            self._passed = False
+            command = self._leg.hold(state[np.newaxis], state[np.newaxis, self._leg.joints])[0]
+            best = yield from self._best_push(state, command, problem.goal)
+            if self._gains(best, problem.goal):
+                self._target = problem.goal
+                self._touch()
+                return
+        settings = replace(self._searching, seed=seed)
+        on_the_way = not np.array_equal(problem.goal, self.problem.goal)
+        enough = ENOUGH if on_the_way else 0.0
+        status, motions = yield from search_globally(problem, settings, enough=enough)
         pointless = status in (PlanStatus.INITIAL_PENETRATION, PlanStatus.GOAL_UNREACHABLE)
         self.impossible = find_impossibility(problem) if pointless else None
         first = yield from self._first_push(motions)

@@ -54,6 +54,7 @@ def search_globally(
     settings: SearchSettings,
     stop: StopCondition | None = None,
     callback: Callable[[SearchReport], None] | None = None,
+    enough: float = 0.0,
 ) -> Parts[tuple[PlanStatus, list[tuple[str, Motion]]]]:
     """Plan as :func:`irs_planner.plan_globally` does, part by part, and judge nothing.
 
@@ -65,12 +66,14 @@ def search_globally(
         settings: As there, but for the time budget.
         stop: Ends the search early; None: nothing does.
         callback: As there.
+        enough: Share of the distance at the start that may be left, in a search for what to do
+            first.
 
     Returns:
         Why it ended, and the plan: its segments' kinds and motions.
     """
     stop = stop or StopCondition()
-    search = _Search(problem, settings, stop, callback)
+    search = _Search(problem, settings, stop, callback, enough)
     impossible = find_impossibility(problem)
     status = impossible.status if impossible is not None else (yield from search.grow())
     yield from search.shorten()
@@ -109,6 +112,7 @@ class _Search:
         settings: SearchSettings,
         stop: StopCondition,
         callback: Callable[[SearchReport], None] | None,
+        enough: float,
     ) -> None:
         self.model = SearchModel(problem, settings)
         self.tree = Tree(self.model)
@@ -117,6 +121,7 @@ class _Search:
         self._generator = generator(settings.seed, "global search")
         self._attempts, self._phase, self._told = 0, SEARCH, 0
         self._distance = float(self.model.distance(problem.initial_state, problem.goal))
+        self._enough = enough * self._distance
         self._spread = np.eye(0)
         self._stood = settings.hold and self.model.is_supported(problem.initial_state)
 
@@ -127,7 +132,7 @@ class _Search:
         while not self.reached:
             if self._stop.reason is not None:
                 return self._stop.reason
-            if self._attempts == settings.attempts:
+            if self._attempts == settings.attempts or self._distance < self._enough:
                 return PlanStatus.NO_CONTACT if len(self.tree) == 1 else PlanStatus.CONVERGED_SHORT
             target = goal if draw.random() < GOAL_BIAS else self._draw_target()
             regrasp = draw.random() < REGRASP_SHARE or self.tree.exhausted(target)

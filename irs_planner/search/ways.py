@@ -27,8 +27,8 @@ AROUND = 0.3
 """How far beyond start and goal a way may go [m]."""
 REACH = (0.27, 0.8)
 """How far from an arm a way may go, as shares of its reach."""
-NARROW = 3.0
-"""By how much a way costs more where there is no room for the robot."""
+NARROW, TIGHT = 3.0, 10.0
+"""By how much a way costs more where there is no room for the robot, nor for errors."""
 ROOM = 0.004
 """What an object keeps from all but its support, unless start or goal are nearer [m]."""
 STANDS = 0.002
@@ -130,6 +130,21 @@ class _Field:
         ]
 
 
+@dataclass(frozen=True)
+class _Leg:
+    """Where an object is to go first.
+
+    Attributes:
+        body: The object.
+        pose: (3) x, y [m] and yaw [rad].
+        tolerance: (3) likewise; infinite if its yaw does not matter.
+    """
+
+    body: _Body
+    pose: np.ndarray
+    tolerance: np.ndarray
+
+
 class Ways:
     """Finds ways for the objects of a problem."""
 
@@ -168,46 +183,36 @@ class Ways:
         """
         whole, away = replace(self._model.problem, initial_state=state), self._away(state)
         yield
-        if self.is_straight(state):
-            tight = [body for body in away if not self._fits(body, state)]
-            return self._leg(whole, tight[0], self._goal(tight[0], state), True) if tight else whole
+        if self.is_straight(state) and all(self._fits(body, state) for body in away):
+            return whole
         possible = []
         for body in away:
             field = yield from self._remembered(body, state)
             leg = yield from self._first_leg(body, field, state)
             if leg is None:
                 continue
-            possible.append((body, *leg))
+            possible.append(leg)
             blocks = False
             there = self._placed(state, body, field.goal)
             for other in away:
                 if other is not body and not blocks:
                     blocks = not (yield from self._has_way(other, there))
             if not blocks:
-                return self._leg(whole, body, *leg)
+                return self._problem(whole, leg)
         for body in away:
-            aside = yield from self._put_aside(body, state)
-            if aside is not None:
-                return self._leg(whole, *aside)
-        return self._leg(whole, *possible[0]) if possible else whole
+            leg = yield from self._put_aside(body, state)
+            if leg is not None:
+                return self._problem(whole, leg)
+        return self._problem(whole, possible[0]) if possible else whole
 
-    def _leg(self, problem: IrsProblem, body: _Body, pose: np.ndarray, last: bool) -> IrsProblem:
-        """Return the problem of bringing one object to a pose (3), its goal or a place before."""
+    def _problem(self, problem: IrsProblem, leg: _Leg) -> IrsProblem:
+        """Return the problem of a leg; what has not arrived may be elsewhere meanwhile."""
         goal, tolerance = problem.goal.copy(), problem.tolerance.copy()
         for other in self._away(problem.initial_state):
             tolerance[other.columns] = np.inf
-        goal[body.columns] = pose
-        wanted = problem.tolerance[body.columns]
-        usual = np.where(np.isfinite(wanted), wanted, self._usual)
-        if last:
-            tolerance[body.columns] = usual
-        else:
-            tolerance[body.columns] = ROUGH * self._usual * (1.0, 1.0, 0.5)
-        if not (last and body.turned) and self._turns_freely(body, problem.initial_state, pose):
-            tolerance[body.columns[2]] = np.inf
-        return replace(
-            problem, reference=np.tile(goal, (len(problem.reference), 1)), tolerance=tolerance
-        )
+        goal[leg.body.columns], tolerance[leg.body.columns] = leg.pose, leg.tolerance
+        reference = np.tile(goal, (len(problem.reference), 1))
+        return replace(problem, reference=reference, tolerance=tolerance)
 
     def _away(self, state: np.ndarray) -> list[_Body]:
         """Return the objects that are not at their goal."""
@@ -318,7 +323,8 @@ class Ways:
         assert isinstance(dynamics, SpatialQuasiDynamics)
         room = dynamics.thickness + 2.0 * self._model.settings.clearance
         free = (gap >= limit).all(axis=1) & (stands >= least)
-        return np.where(free, 1.0 + NARROW * np.clip(1.0 - nearest / room, 0.0, 1.0), np.inf)
+        narrow, tight = (np.clip(1.0 - nearest / w, 0.0, 1.0) for w in (room, self._usual[0]))
+        return np.where(free, 1.0 + NARROW * narrow + TIGHT * tight, np.inf)
 
     def _within(self, poses: np.ndarray, *ends: np.ndarray) -> np.ndarray:
         """Return (X, Y) which places of a grid an arm reaches well, or better than both ends."""
@@ -348,45 +354,64 @@ class Ways:
                 return path
         return None
 
-    def _first_leg(
-        self, body: _Body, field: _Field, state: np.ndarray
-    ) -> Parts[tuple[np.ndarray, bool] | None]:
-        """Return where the first straight part of a way ends, and whether that is its end.
+    def _first_leg(self, body: _Body, field: _Field, state: np.ndarray) -> Parts[_Leg | None]:
+        """Return the first straight part of a way, None if there is no way.
 
         Args:
             body: The object.
             field: What it costs to get to its goal.
             state: (n) x.
-
-        Returns:
-            (3) pose, and whether it is the last one; None if there is no way.
         """
         begin, path = state[body.columns], self._path(body, field, state)
         if path is None:
             return None
-        for k in range(len(path) - 1, 0, -1):
+        last, far = len(path) - 1, 0
+        for k in range(last, 0, -1):
             yield
             pose = field.pose(path[k], begin[2])
             between = _between(body, begin, pose)
             weight = np.array([field.weight[field.point(place)] for place in between[1:]])
-            price = float(body.length(np.diff(between, axis=0)) @ np.minimum(weight, 1.0 + NARROW))
+            price = float(
+                body.length(np.diff(between, axis=0)) @ np.minimum(weight, 1.0 + NARROW + TIGHT)
+            )
             over = float(field.cost[path[0]] - field.cost[path[k]])
             if price <= DETOUR * over + NEAR and self._is_free(body, state, begin, pose):
-                return pose, k == len(path) - 1
-        return field.pose(path[0], begin[2]), len(path) == 1
+                far = k
+                break
+        while True:
+            leg = self._as_leg(body, field, path, far, begin)
+            beyond = np.abs(leg.pose - begin) > leg.tolerance
+            if far == last or beyond.any():
+                return leg
+            far += 1
 
-    def _put_aside(
-        self, body: _Body, state: np.ndarray
-    ) -> Parts[tuple[_Body, np.ndarray, bool] | None]:
-        """Return what is in the way of an object, and where it is put first.
+    def _as_leg(
+        self, body: _Body, field: _Field, path: list[Point], end: int, begin: np.ndarray
+    ) -> _Leg:
+        """Return a way up to one of its points.
+
+        The yaw does not matter where an object has room however it is turned, there and soon after.
+        """
+        pose, last = field.pose(path[end], begin[2]), end == len(path) - 1
+        soon = [
+            p for p in path[end:] if np.hypot(*(field.pose(p, 0.0) - pose)[:2]) < 2.0 * body.radius
+        ]
+        free = all(np.isfinite(field.weight[x, y]).all() for x, y, _ in soon)
+        wanted = self._model.problem.tolerance[body.columns]
+        if last:
+            tolerance = np.where(np.isfinite(wanted), wanted, self._usual)
+        else:
+            tolerance = self._usual * (ROUGH, ROUGH, 1.0)
+        if free and not (last and body.turned):
+            tolerance[2] = np.inf
+        return _Leg(body, pose, tolerance)
+
+    def _put_aside(self, body: _Body, state: np.ndarray) -> Parts[_Leg | None]:
+        """Return where what is in the way of an object goes first, None if that is no help.
 
         Args:
             body: The object.
             state: (n) x.
-
-        Returns:
-            What is put aside, the end of the first leg of its way, and False: nobody cares for
-            the place itself. None if there is nothing, or no place for it.
         """
         alone = body.among(body.others < 0)
         field = yield from self._field(alone, state, self._goal(body, state))
@@ -410,8 +435,7 @@ class Ways:
                 gap, _, _ = self._gaps(between, self._placed(state, other, pose), poses)
                 if (gap >= self._usual[0]).all():
                     ahead = yield from self._field(other, state, pose)
-                    leg = yield from self._first_leg(other, ahead, state)
-                    return None if leg is None else (other, leg[0], False)
+                    return (yield from self._first_leg(other, ahead, state))
         return None
 
 
