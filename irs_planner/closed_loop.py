@@ -23,7 +23,7 @@ from contact_core.base.seeds import generator
 from irs_planner.feasibility import Impossibility, find_impossibility
 from irs_planner.problem import IrsProblem
 from irs_planner.result import CONTACT
-from irs_planner.search import SearchSettings, search_globally
+from irs_planner.search import SearchSettings, search_leg
 from irs_planner.search.parts import Parts, at_once
 from irs_planner.search.push import push
 from irs_planner.search.search_model import SearchModel
@@ -45,7 +45,7 @@ LEAVE = 1.25
 NEAR = 0.3
 """A command is at a waypoint from here, in largest steps."""
 ENOUGH = 0.5
-"""Share of the distance that a search for a place on the way may leave: it is decided anew there."""
+"""Share of the distance that a search for a place on the way may leave: the next one follows."""
 BESIDE = 2.0
 """So far from where its next way begins a robot goes on with a plan, likewise."""
 FREE = 4.0
@@ -290,7 +290,7 @@ class ClosedLoop:
         settings = replace(self._searching, seed=seed)
         on_the_way = not np.array_equal(problem.goal, self.problem.goal)
         enough = ENOUGH if on_the_way else 0.0
-        status, motions = yield from search_globally(problem, settings, enough=enough)
+        status, motions = yield from search_leg(problem, settings, enough=enough)
         pointless = status in (PlanStatus.INITIAL_PENETRATION, PlanStatus.GOAL_UNREACHABLE)
         self.impossible = find_impossibility(problem) if pointless else None
         first = yield from self._first_push(motions)

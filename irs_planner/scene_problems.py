@@ -16,7 +16,7 @@ from contact_core.base.errors import ConfigError, choices
 from irs_planner.examples import BoundsConfig, CostConfig, ExampleConfig, build_contact_model
 from irs_planner.problem import VarianceSchedule
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics, QuasiDynamics, SpatialQuasiDynamics
-from irs_planner.scenes.spatial_scene import POSE_AXES
+from irs_planner.scenes.spatial_scene import LEVEL, POSE_AXES
 
 TIME_STEP = 0.1
 """Of the model [s]."""
@@ -28,8 +28,6 @@ KEPT = ("z", "roll", "pitch")
 """What an object in 3-D keeps all the way, unless its goal is another."""
 LENGTH_STEP, ANGLE_STEP = 0.02, 0.03
 """Of a joint, at most [m, rad]."""
-LEVEL = 0.05
-"""Smallest cosine of a pitch."""
 MAX_GOAL = 1e3
 """Larger goals are typing errors [m or rad]."""
 SMALL = 0.01
@@ -132,8 +130,7 @@ def _check_level(begin: Mapping[str, float], objects: Iterable[str]) -> None:
         if _axis(name) == "pitch" and abs(math.cos(begin[name])) < LEVEL:
             raise ConfigError(
                 f"start: {name} is {begin[name]:.3g} rad, where roll and yaw are one (valid: more "
-                f"than {math.asin(LEVEL):.2g} rad away from +-pi/2): turn the frame in the "
-                "object's URDF"
+                f"than {math.asin(LEVEL):.2g} rad away from +-pi/2): let the scene begin so"
             )
 
 

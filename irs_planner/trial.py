@@ -31,7 +31,7 @@ NOBODY = "none"
 AIM, NEARLY = 0.7, 1.5
 """Share of the tolerances that is aimed at by looks, at the goal and on the way."""
 RESTING_LOOKS = 5
-LOOKS, SEARCHES, FEW, ATTEMPTS = 1500, 8, 2, 80
+LOOKS, SEARCHES, FEW, ATTEMPTS = 1500, 16, 2, 80
 """Of a trial by looks at most, searches also on the way, and attempts of each search."""
 TIPPED = 2.0
 """What leaves its bounds by so many times tips over."""

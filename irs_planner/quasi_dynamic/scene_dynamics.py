@@ -107,8 +107,9 @@ class SpatialQuasiDynamics(QuasiDynamics):
     """Free objects and the joints of a robot, its impedance controller the springs.
 
     An object has the coordinates x, y, z [m] and roll, pitch, yaw [rad] of its own frame, that of
-    its URDF; at a pitch of +-90 degrees a step has no solution. The outputs are position [m]
-    and approach axis of the tool, the z axis of its frame.
+    its URDF, or of one that is level where that begins pitched by 90 degrees: at a pitch of +-90
+    degrees a step has no solution. The outputs are position [m] and approach axis of the tool, the
+    z axis of its frame.
     """
 
     def __init__(
@@ -140,6 +141,7 @@ class SpatialQuasiDynamics(QuasiDynamics):
         first = [scene.joint_columns.index(i) for i in range(len(self.joint_names))]
         limits = [scene.model.lowerPositionLimit, scene.model.upperPositionLimit]
         self.position_limits = np.array(limits)[:, first]
+        self._turns = {name: scene.own_turn(name) for name in scene.object_names}
         inertias = object_inertias(scene)
         scale = QUASI_STATIC_INERTIA if quasi_static else 1.0
         self._levers = np.array([inertia.lever for inertia in inertias]).reshape(-1, 3)
@@ -210,7 +212,7 @@ class SpatialQuasiDynamics(QuasiDynamics):
         poses = {}
         for i, name in enumerate(self.scene.object_names):
             rotation = pin.rpy.rpyToMatrix(state[6 * i + 3 : 6 * i + 6])
-            poses[name] = pin.SE3(rotation, np.array(state[6 * i : 6 * i + 3]))
+            poses[name] = pin.SE3(rotation @ self._turns[name], np.array(state[6 * i : 6 * i + 3]))
         return poses
 
     @cached_property
@@ -272,7 +274,8 @@ class SpatialQuasiDynamics(QuasiDynamics):
         """
         state = []
         for name in self.scene.object_names:
-            state += [*poses[name].translation, *pin.rpy.matrixToRpy(poses[name].rotation)]
+            rotation = poses[name].rotation @ self._turns[name].T
+            state += [*poses[name].translation, *pin.rpy.matrixToRpy(rotation)]
         return np.asarray(self.complete(np.array([[*state, *joints]]))[0])
 
 

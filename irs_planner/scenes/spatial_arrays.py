@@ -177,7 +177,7 @@ def build_spatial_arrays(
 
 
 def body_shapes(scene: SpatialScene) -> list[BodyShape]:
-    """Return the shapes of objects, in their own frames, and of the robot.
+    """Return the shapes of objects, in the frames of their coordinates, and of the robot.
 
     Args:
         scene: The scene.
@@ -187,7 +187,7 @@ def body_shapes(scene: SpatialScene) -> list[BodyShape]:
     for name, item in source.objects.items():
         frame = source.object_placement(name)
         if item.free:
-            frame = pin.SE3.Identity()
+            frame = pin.SE3(scene.own_turn(name), np.zeros(3))
         for placed in collision_shapes(read_urdf(item.urdf), meshes=True):
             pose, body = frame * placed.placement, numbers.get(name, WORLD)
             parts.append(BodyShape(name, placed.body, body, placed.shape, pose, touches=True))

@@ -15,6 +15,8 @@ from contact_core.robot.description import read_urdf
 from contact_core.robot.scene import Scene
 
 POSE_AXES = ("x", "y", "z", "roll", "pitch", "yaw")
+LEVEL = 0.05
+"""Smallest cosine of a pitch at which roll and yaw can be told apart."""
 TOOL_AXES = ("x", "y", "z", "axis_x", "axis_y", "axis_z")
 
 
@@ -37,9 +39,9 @@ class SpatialScene:
     """A scene in 3-D: the robot's joints and the free objects move, everything else is fixed.
 
     The configuration is q = [q_u; q_a]: position x, y, z [m] and roll, pitch, yaw [rad] of the own
-    frame of every free object, then the joints of the arm, or of several arms that make
-    one robot, then the opening of the gripper where it is planned. Outputs are position [m] and z
-    axis of the tool.
+    frame of every free object (see :meth:`own_turn`), then the joints of the arm, or of several
+    arms that make one robot, then the opening of the gripper where it is planned. Outputs are
+    position [m] and z axis of the tool.
 
     Attributes:
         config: What planning looks at.
@@ -90,6 +92,19 @@ class SpatialScene:
         """The free objects."""
         return tuple(name for name, item in self.scene.objects.items() if item.free)
 
+    def own_turn(self, name: str) -> np.ndarray:
+        """Return R (3, 3): an object of roll, pitch, yaw has the rotation Rz Ry Rx R.
+
+        Identity, but for what the scene has pitched by about +-90 degrees, where roll and yaw are
+        one: its angles count from there.
+
+        Args:
+            name: A free object.
+        """
+        down = self.scene.object_placement(name).rotation[2, 0]  # -sin(pitch)
+        pitched = np.hypot(*self.scene.object_placement(name).rotation[2, 1:]) < LEVEL
+        return pin.rpy.rpyToMatrix(0.0, -np.sign(down) * 0.5 * np.pi if pitched else 0.0, 0.0)
+
     @property
     def state_names(self) -> tuple[str, ...]:
         """Name of every state, e.g. ``box/yaw`` or ``lbr_A1``."""
@@ -134,7 +149,7 @@ def load_spatial_scene(name: str) -> SpatialScene:
 
 
 def object_inertias(scene: SpatialScene) -> list[pin.Inertia]:
-    """Return the spatial inertia of every free object, in the frame of its URDF.
+    """Return the spatial inertia of every free object, in the frame of its coordinates.
 
     Args:
         scene: The scene.
@@ -158,5 +173,5 @@ def object_inertias(scene: SpatialScene) -> list[pin.Inertia]:
                 f"object '{name}' is free and has no inertia (mass {inertia.mass:g} kg): give its "
                 "URDF an <inertial> with a positive mass and moments"
             )
-        inertias.append(inertia)
+        inertias.append(pin.SE3(scene.own_turn(name), np.zeros(3)).act(inertia))
     return inertias

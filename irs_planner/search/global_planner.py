@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from irs_planner.search.search_model import SMOOTHING, STATES_A_PART, Reach, Sea
 from irs_planner.search.settings import SEARCH, SHORTEN, SearchReport, SearchSettings
 from irs_planner.search.transit import Motion, find_transit, follow, let_go, stays
 from irs_planner.search.tree import Edge, Tree, motion_of
+from irs_planner.search.ways import Ways
 
 PROGRESS = 0.2
 """A push has to come nearer by this [tolerances]."""
@@ -54,23 +56,75 @@ def search_globally(
     settings: SearchSettings,
     stop: StopCondition | None = None,
     callback: Callable[[SearchReport], None] | None = None,
-    enough: float = 0.0,
 ) -> Parts[tuple[PlanStatus, list[tuple[str, Motion]]]]:
     """Plan as :func:`irs_planner.plan_globally` does, part by part, and judge nothing.
 
-    A part is a step of some pushes or grasps, some steps of the robot alone, or an edge of a
-    path's search; refining a push is one as a whole.
+    Where the straight way is not free, the parts of the way are planned one after the other.
 
     Args:
         problem: As there.
         settings: As there, but for the time budget.
         stop: Ends the search early; None: nothing does.
         callback: As there.
+
+    Returns:
+        Why it ended, and the plan: its segments' kinds and motions.
+    """
+    model, state = SearchModel(problem, settings), problem.initial_state
+    ways, motions = Ways(model), list[tuple[str, Motion]]()
+    impossible = find_impossibility(problem)
+    if impossible is not None:
+        return impossible.status, motions
+    while True:
+        leg = yield from ways.next_leg(state)
+        last = np.array_equal(leg.goal, problem.goal)
+        before = [motion.inputs for _, motion in motions]
+        told = None if callback is None else partial(_tell, callback, before, last)
+        status, more = yield from search_leg(leg, settings, stop, told)
+        motions += more
+        if status is not PlanStatus.SUCCEEDED or last or not more:
+            return status, motions
+        state = motions[-1][1].states[-1]
+
+
+def _tell(
+    callback: Callable[[SearchReport], None],
+    before: list[np.ndarray],
+    last: bool,
+    step: SearchReport,
+) -> None:
+    """Report a step of a leg as one of the whole plan, of which earlier legs are known."""
+    if not last:
+        callback(replace(step, steps=0, inputs=None))
+    elif step.inputs is None:
+        callback(replace(step, steps=step.steps and step.steps + sum(map(len, before))))
+    else:
+        inputs = np.concatenate([*before, step.inputs])
+        callback(replace(step, steps=len(inputs), inputs=inputs))
+
+
+def search_leg(
+    problem: IrsProblem,
+    settings: SearchSettings,
+    stop: StopCondition | None = None,
+    callback: Callable[[SearchReport], None] | None = None,
+    enough: float = 0.0,
+) -> Parts[tuple[PlanStatus, list[tuple[str, Motion]]]]:
+    """Plan as :func:`search_globally` does, straight to the goal.
+
+    A part is a step of some pushes or grasps, some steps of the robot alone, or an edge of a
+    path's search; refining a push is one as a whole.
+
+    Args:
+        problem: As there.
+        settings: As there.
+        stop: As there.
+        callback: As there.
         enough: Share of the distance at the start that may be left, in a search for what to do
             first.
 
     Returns:
-        Why it ended, and the plan: its segments' kinds and motions.
+        As there.
     """
     stop = stop or StopCondition()
     search = _Search(problem, settings, stop, callback, enough)
