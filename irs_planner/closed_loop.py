@@ -44,6 +44,8 @@ LEAVE = 1.25
 """How far what has arrived has to be seen from its goal before it goes on [tolerances]."""
 NEAR = 0.3
 """A command is at a waypoint from here, in largest steps."""
+SETTLED = 15
+"""Looks after which a robot is where it will be."""
 ENOUGH = 0.5
 """Share of the distance that a search for a place on the way may leave: the next one follows."""
 BESIDE = 2.0
@@ -198,9 +200,13 @@ class ClosedLoop:
         return None
 
     def _passes(self, here: np.ndarray, command: np.ndarray) -> bool:
-        """Return whether the next waypoint is behind: the robot may lag, but not at the end."""
+        """Return whether the next waypoint is behind.
+
+        The robot may lag, at the end only where it comes no nearer: an arm on springs rests beside.
+        """
         behind = np.abs((self._path[0] - np.array([here, command])) / self._model.step).max(axis=1)
-        allowed = (1.0 if len(self._path) > 1 else NEAR, NEAR)
+        lags = len(self._path) > 1 or self._stalled > SETTLED
+        allowed = (1.0 if lags else NEAR, NEAR)
         return bool((behind < allowed).all())
 
     def _push(self, state: np.ndarray, command: np.ndarray) -> np.ndarray | None:
