@@ -44,6 +44,9 @@ LEAVE = 1.25
 """How far what has arrived has to be seen from its goal before it goes on [tolerances]."""
 NEAR = 0.3
 """A command is at a waypoint from here, in largest steps."""
+LAG, CORNER, CUT = 1.05, 5, 0.7
+"""A robot may be so far behind, in largest steps, where it keeps this share of its room at as many
+places on its straight way."""
 SETTLED = 15
 """Looks after which a robot is where it will be."""
 ENOUGH = 0.5
@@ -187,9 +190,9 @@ class ClosedLoop:
 
     def _waypoint(self, state: np.ndarray, command: np.ndarray) -> np.ndarray | None:
         """Return the input on the way; None at its end, or if it leads nowhere any more."""
-        model, here = self._model, state[self._model.joints]
+        model = self._model
         self._stalled += 1
-        while len(self._path) and self._passes(here, command):
+        while len(self._path) and self._passes(state, command):
             self._path, self._stalled = self._path[1:], 0
         if self._has_moved(state) or self._stalled > MAX_STALLED:
             self._begin_search(state)
@@ -199,15 +202,25 @@ class ClosedLoop:
             return model.hold(state[np.newaxis], self._path[:1])[0]
         return None
 
-    def _passes(self, here: np.ndarray, command: np.ndarray) -> bool:
+    def _passes(self, state: np.ndarray, command: np.ndarray) -> bool:
         """Return whether the next waypoint is behind.
 
-        The robot may lag, at the end only where it comes no nearer: an arm on springs rests beside.
+        The robot may lag where it cuts no corner; at the end, and else, only if it comes no nearer:
+        what an arm touches, or its controller, may hold it up.
         """
+        here = state[self._model.joints]
         behind = np.abs((self._path[0] - np.array([here, command])) / self._model.step).max(axis=1)
-        lags = len(self._path) > 1 or self._stalled > SETTLED
-        allowed = (1.0 if lags else NEAR, NEAR)
+        late = self._stalled > SETTLED or (len(self._path) > 1 and self._cuts_no_corner(state))
+        allowed = (LAG if late else NEAR, NEAR)
         return bool((behind < allowed).all())
+
+    def _cuts_no_corner(self, state: np.ndarray) -> bool:
+        """Return whether the straight way to the waypoint after the next one keeps its room."""
+        here, then = state[self._model.joints], self._path[1]
+        joints = here + np.linspace(0.0, 1.0, CORNER)[:, np.newaxis] * (then - here)
+        gap = self.gaps(self._model.complete(state, joints))
+        least = np.minimum(np.minimum(gap[0], gap[-1]), self._model.settings.clearance)
+        return bool((gap >= CUT * least).all())
 
     def _push(self, state: np.ndarray, command: np.ndarray) -> np.ndarray | None:
         """Return the first input of the best push; None if there has been none for long."""

@@ -14,6 +14,7 @@ from irs_planner.object_tracker import ObjectTracker, TrackerConfig
 from irs_planner.problem import IrsProblem
 from irs_planner.quasi_dynamic import SpatialQuasiDynamics
 from irs_planner.result import relative_error
+from irs_planner.scene_problems import KEPT
 
 AIM = 0.8
 """Share of the tolerances that is aimed at, for what is seen is not what is."""
@@ -82,11 +83,13 @@ class ObjectMover:
             joint_names: What the driver calls the arm's joints; empty: as the robot's file does.
 
         Raises:
-            ConfigError: If the problem is not in 3-D, or cannot be planned globally.
+            ConfigError: If the problem is not in 3-D, cannot be planned globally, or wants
+                something tipped or lifted.
         """
         dynamics = problem.dynamics
         if not isinstance(dynamics, SpatialQuasiDynamics):
             raise ConfigError("objects are moved in 3-D, and this scene is planar")
+        _check_upright(problem, dynamics)
         self.problem, self._dynamics, self._config = problem, dynamics, config
         self.object_names, self.joint_names = (
             dynamics.object_names, joint_names or dynamics.joint_names,
@@ -216,3 +219,17 @@ class ObjectMover:
     def _tool(self, joints: np.ndarray) -> np.ndarray:
         """Return where the tool is (3) [m]."""
         return self._dynamics.outputs(self._at(joints)[np.newaxis])[0][0, :3]
+
+
+def _check_upright(problem: IrsProblem, dynamics: SpatialQuasiDynamics) -> None:
+    """Check that nothing is to be tipped or lifted: pushes do neither."""
+    for i in dynamics.object_states:
+        change = problem.goal[i] - problem.initial_state[i]
+        thing, _, axis = dynamics.state_names[i].rpartition("/")
+        rolls = thing in dynamics.balls and axis != "z"
+        if axis in KEPT and not rolls and abs(change) > problem.tolerance[i]:
+            raise ConfigError(
+                f"goal: {dynamics.state_names[i]} is to change by {change:.3g}, and things are "
+                f"pushed, not tipped or lifted (valid: where the scene has it, within "
+                f"{problem.tolerance[i]:g}, or any): plan_through_contact may find a way"
+            )

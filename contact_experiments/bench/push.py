@@ -15,6 +15,7 @@ from contact_core.base.results import Columns, add_json_option, lines, write_jso
 from contact_core.base.sweep import Sweep, add_sweep_options, chosen_workers
 from contact_core.robot.scene_config import ENGINES
 from contact_experiments.push.cases import draw_cases, run_case, summarize
+from contact_experiments.push.clutter import CLUTTER, run_clutter
 from contact_stack.demo.push_anything.drawing import draw_push
 from contact_stack.demo.push_anything.pusher import PushCase
 
@@ -32,6 +33,16 @@ COLUMNS: Columns = (
     ("force p50 [N]", "force_p50_N", 1.0, ".1f"),
     ("p99", "force_p99_N", 1.0, ".1f"),
     ("peak", "force_peak_N", 1.0, ".1f"),
+)
+CLUTTER_COLUMNS: Columns = (
+    ("scene", "scene", 1.0, ""),
+    ("seed", "seed", 1.0, ""),
+    ("reached", "reached", 1.0, ""),
+    ("time [s]", "seconds", 1.0, ".1f"),
+    ("left [tolerances]", "left_tolerances", 1.0, ".1f"),
+    ("places", "searches", 1.0, ""),
+    ("searching [s]", "searching_s", 1.0, ".1f"),
+    ("force peak [N]", "force_peak_N", 1.0, ".1f"),
 )
 
 
@@ -53,6 +64,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--whole-arm", action="store_true",
         help="plan with the whole arm in 3-D, as move_objects does; without, from above",
     )  # fmt: skip
+    parser.add_argument(
+        "--clutter", action="store_true",
+        help="instead of shapes, things behind walls, in slots and in each other's way",
+    )  # fmt: skip
     add_json_option(parser)
     add_sweep_options(parser, "out/bench/push", "plots")
 
@@ -67,6 +82,11 @@ def main(args: argparse.Namespace) -> int:
         0; a goal that is not reached is a figure like the others.
     """
     sweep = Sweep(chosen_workers(args), args.out / "results")
+    if args.clutter:
+        rows = sweep.run(run_clutter, [(name, args.seed) for name in CLUTTER], "scenes")
+        print("\n".join(lines(rows, CLUTTER_COLUMNS)))
+        write_json({"scenes": rows}, args.json)
+        return 0
     cases = draw_cases(args.cases, args.seed, args.kick, args.engine, args.whole_arm)
     rows = sweep.run(run_case, [(case,) for case in cases], "pushes")
     print("\n".join(lines(rows, COLUMNS)))

@@ -89,11 +89,11 @@ def test_contact_that_pushes_nothing_is_carried_out_before_the_first_push(monkey
     assert [kind for kind, _ in motions[:2]] == ["transit", "contact"]
     release = motions[0][1]
 
-    def search_again(*_):
+    def search_again(*_, **__):
         yield
         return status, [("contact", release), *motions[1:]]
 
-    monkeypatch.setattr(closed_loop, "search_globally", search_again)
+    monkeypatch.setattr(closed_loop, "search_leg", search_again)
     loop, state, command = ClosedLoop(problem), problem.initial_state, problem.initial_state[3:]
     while loop.searches == 0:
         command = loop.step(state, command)
@@ -185,11 +185,11 @@ def test_a_plan_is_gone_on_with_where_things_are_as_planned(monkeypatch, shift, 
     kinds = [kind for kind, _ in motions]
     assert kinds[:4] == ["transit", "contact", "transit", "contact"]
 
-    def search_again(*_):
+    def search_again(*_, **__):
         yield
         return status, motions[1:]
 
-    monkeypatch.setattr(closed_loop, "search_globally", search_again)
+    monkeypatch.setattr(closed_loop, "search_leg", search_again)
     first, last = motions[1][1].states[[0, -1]]
     loop, command = ClosedLoop(dataclasses.replace(problem, initial_state=first)), first[3:]
     while loop.searches == 0 or loop.phase is not Phase.PUSH:

@@ -6,9 +6,11 @@ import coal
 import numpy as np
 import pinocchio as pin
 import pytest
+import yaml
 from own_scenes import HEIGHT, PLACE, SOLIDS, TOP, write_scene
 
 from contact_core.base.errors import ConfigError
+from contact_core.base.planning import PlanStatus
 from contact_core.multibody.collision.shapes import shape_to_coal
 from contact_core.robot.scene import ROBOT
 from irs_planner import SearchSettings, build_problem, plan_globally
@@ -16,6 +18,8 @@ from irs_planner.quasi_dynamic import SpatialQuasiDynamics
 from irs_planner.scene_problems import scene_problem
 from irs_planner.scenes import load_spatial_scene
 from irs_planner.scenes.spatial_arrays import body_shapes
+from irs_planner.search import search_globally
+from irs_planner.search.parts import at_once
 from irs_planner.search.search_model import ROOM, SearchModel
 
 GOAL = {"thing/x": 0.62, "thing/y": 0.06}
@@ -141,3 +145,27 @@ def test_a_planar_scene_needs_a_start():
     # Where the T ends otherwise does not matter.
     assert np.isfinite(problem.tolerance).tolist() == [True, False, False, False, False]
     assert plan_globally(problem, SearchSettings(shortening=0.0, refinements=0)).goal_reached
+
+
+@pytest.mark.parametrize("pitch", [0.5 * np.pi, -0.5 * np.pi])
+def test_what_begins_pitched_by_a_right_angle_is_pushed_like_anything_else(pitch, tmp_path):
+    """Roll and yaw are one there; its angles count from how it stands."""
+    path = write_scene(tmp_path, "carton")
+    scene = yaml.safe_load(path.read_text())
+    thing = scene["objects"]["thing"]
+    thing["rpy"], thing["xyz"] = [0.3, pitch, 0.0], [*PLACE, TOP + 0.05]
+    path.write_text(yaml.safe_dump(scene))
+    problem = build_problem(scene_problem(str(path), {"thing/x": 0.66}))
+    start, dynamics = problem.initial_state, problem.dynamics
+    np.testing.assert_allclose(start[3:5], 0.0, atol=1e-12)
+    assert abs(start[5]) == pytest.approx(0.3)
+    pose = dynamics.object_poses(start)["thing"]
+    expected = pin.rpy.rpyToMatrix(0.3, pitch, 0.0)
+    np.testing.assert_allclose(pose.rotation, expected, atol=1e-9)
+    np.testing.assert_allclose(dynamics.state_of({"thing": pose}, start[6:13]), start, atol=1e-9)
+    settings = SearchSettings(refinements=0, shortening=0.0, hold=False)
+    status, motions = at_once(search_globally(problem, settings))
+    assert status is PlanStatus.SUCCEEDED
+    end = motions[-1][1].states[-1]
+    assert end[0] == pytest.approx(0.66, abs=0.02)
+    assert end[2] == pytest.approx(TOP + 0.05, abs=0.005)
