@@ -119,6 +119,11 @@ class _Field:
         )
         return x, y, round((pose[2] - self.axes[2][0]) * TURNS / FULL) % TURNS
 
+    def covers(self, pose: np.ndarray) -> bool:
+        """Return whether a pose (3) is on the grid."""
+        places = zip(pose, self.axes[:2], strict=False)
+        return all(axis[0] <= value <= axis[-1] for value, axis in places)
+
     def around(self, point: Point, by: int) -> list[Point]:
         """Return the points that are up to some places and one turn away."""
         x, y, turn = point
@@ -274,13 +279,13 @@ class Ways:
         if self._is_free(body, state, state[body.columns], goal):
             return True
         field = yield from self._field(body, state, goal)
-        return self._path(body, field, state) is not None
+        return (yield from self._path(body, field, state)) is not None
 
     def _remembered(self, body: _Body, state: np.ndarray) -> Parts[_Field]:
         """Return the field of an object, as computed before if the others are where they were."""
         others = self._placed(state, body, np.zeros(3))[: len(self._model.dynamics.load)]
-        known = self._known.get(body.number)
-        if known is None or np.abs(others - known[0]).max() > ROOM:
+        known, here = self._known.get(body.number), state[body.columns]
+        if known is None or np.abs(others - known[0]).max() > ROOM or not known[1].covers(here):
             field = yield from self._field(body, state, self._goal(body, state))
             known = self._known[body.number] = others, field
         return known[1]
@@ -338,7 +343,7 @@ class Ways:
             inside |= (distance >= low - SPACING) & (distance <= high + SPACING)
         return inside
 
-    def _path(self, body: _Body, field: _Field, state: np.ndarray) -> list[Point] | None:
+    def _path(self, body: _Body, field: _Field, state: np.ndarray) -> Parts[list[Point] | None]:
         """Return the points of the best way from where an object is, None if there is none."""
         begin = state[body.columns]
         here = field.point(begin)
@@ -346,11 +351,15 @@ class Ways:
         costs = [
             field.cost[p] + float(body.length(field.pose(p, begin[2]) - begin)) for p in starts
         ]
-        for k in np.argsort(costs):
+        for tried, k in enumerate(np.argsort(costs)):
+            if tried % TRIED_A_PART == 0:
+                yield
             if self._is_free(body, state, begin, field.pose(starts[k], begin[2])):
                 path = [starts[k]]
                 while field.cost[path[-1]] > 0.0:
                     path.append(_downhill(body, field, path[-1]))
+                    if len(path) % TRIED_A_PART == 0:
+                        yield
                 return path
         return None
 
@@ -362,7 +371,8 @@ class Ways:
             field: What it costs to get to its goal.
             state: (n) x.
         """
-        begin, path = state[body.columns], self._path(body, field, state)
+        begin = state[body.columns]
+        path = yield from self._path(body, field, state)
         if path is None:
             return None
         last, far = len(path) - 1, 0
@@ -415,7 +425,7 @@ class Ways:
         """
         alone = body.among(body.others < 0)
         field = yield from self._field(alone, state, self._goal(body, state))
-        path = self._path(alone, field, state)
+        path = yield from self._path(alone, field, state)
         if path is None:
             return None
         poses = np.array([field.pose(point, state[body.columns[2]]) for point in path])
