@@ -155,8 +155,8 @@ def run_clutter(name: str, seed: int = 0, timeout: float = TIMEOUT) -> dict[str,
     with tempfile.TemporaryDirectory() as folder:
         path = str(case.write(Path(folder)))
         scene = Scene.load(path)
+        rig = TouchRig(scene, seed)
         mover = ObjectMover(build_problem(scene_problem(path, case.goal)), config, seed)
-    rig = TouchRig(scene, seed)
     stream = StreamedTargets(Robot.from_description(scene.robot), rig.config, StreamConfig())
     looks: dict[Phase, list[float]] = {phase: [] for phase in Phase}
     period, forces = rig.config.period, [0.0]
