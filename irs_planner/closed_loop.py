@@ -22,6 +22,7 @@ from contact_core.base.planning import PlanStatus
 from contact_core.base.seeds import generator
 from irs_planner.feasibility import Impossibility, find_impossibility
 from irs_planner.problem import IrsProblem
+from irs_planner.quasi_dynamic import SpatialQuasiDynamics
 from irs_planner.result import CONTACT
 from irs_planner.search import SearchSettings, search_leg
 from irs_planner.search.parts import Parts, at_once
@@ -210,12 +211,18 @@ class ClosedLoop:
         """
         here = state[self._model.joints]
         behind = np.abs((self._path[0] - np.array([here, command])) / self._model.step).max(axis=1)
-        late = self._stalled > SETTLED or (len(self._path) > 1 and self._cuts_no_corner(state))
+        on = len(self._path) > 1
+        late = self._stalled > SETTLED or (on and self._cuts_no_corner(state))
         allowed = (LAG if late else NEAR, NEAR)
         return bool((behind < allowed).all())
 
     def _cuts_no_corner(self, state: np.ndarray) -> bool:
-        """Return whether the straight way to the waypoint after the next one keeps its room."""
+        """Return whether the straight way to the waypoint after the next one keeps its room.
+
+        A pusher in the plane follows at once.
+        """
+        if not isinstance(self._model.dynamics, SpatialQuasiDynamics):
+            return True
         here, then = state[self._model.joints], self._path[1]
         joints = here + np.linspace(0.0, 1.0, CORNER)[:, np.newaxis] * (then - here)
         gap = self.gaps(self._model.complete(state, joints))
