@@ -3,9 +3,7 @@
 import pytest
 
 from contact_core.base.errors import ConfigError
-from contact_experiments.push.clutter import run_clutter
-
-ARRIVE = ("wall", "along a wall", "into a corner", "another box", "edge", "first")
+from contact_experiments.push.clutter import CLUTTER, run_clutter
 
 
 def test_nothing_is_pressed_against_a_wall_that_it_has_to_go_round():
@@ -22,7 +20,7 @@ def test_an_unknown_scene_is_refused():
 
 @pytest.mark.verify
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("name", ARRIVE)
+@pytest.mark.parametrize("name", CLUTTER)
 def test_it_arrives_within_the_budget_of_a_move(name):
     figures = run_clutter(name)
     assert figures["reached"]
