@@ -204,7 +204,7 @@ class GraphClient:
             timeout: How long node and answer may take [s].
 
         Returns:
-            Name -> value of those that it has.
+            Name -> value of those that it has; of none if it does not know one of them.
 
         Raises:
             CommunicationError: If there is no such node, or no answer in time.
@@ -212,7 +212,7 @@ class GraphClient:
         request = GetParameters.Request(names=list(names))
         answer = self.call(GetParameters, f"{node}/get_parameters", request, timeout)
         values = map(parameter_value_to_python, answer.values)
-        return {name: v for name, v in zip(names, values, strict=True) if v is not None}
+        return {name: v for name, v in zip(names, values, strict=False) if v is not None}
 
     def send(
         self,

@@ -57,7 +57,8 @@ def graph(ros_domain) -> Iterator[SimpleNamespace]:
     nodes = {name: Node(name) for name in ("page", "tamsi_sim", "contact_aware_controller")}
     for name, value in (("surroundings.friction", 1.0), ("surroundings.obstacle", "")):
         nodes["tamsi_sim"].declare_parameter(name, value)
-    for name, value in (("controller", "greedy"), ("force.limit", 15.0)):
+    chosen = {"controller": "greedy", "force.limit": 15.0, "collaborative": True}
+    for name, value in chosen.items():
         nodes["contact_aware_controller"].declare_parameter(name, value)
     said: list[str] = []
     commands = GraphCommands(nodes["page"], "push_box", "base", 0.04, said.append)
@@ -118,17 +119,17 @@ def test_sliders_set_the_parameters_that_everybody_sets(graph) -> None:
 
 def test_what_others_set_is_told_and_what_the_page_sets_is_known(graph) -> None:
     commands, controller = graph.commands, graph.contact_aware_controller
-    wait_for(lambda: commands.settings == ("greedy", 15.0))
+    wait_for(lambda: commands.settings == ("greedy", 15.0, True))
     commands.limit_force(20.0)
     wait_for(lambda: controller.get_parameter("force.limit").value == 20.0)
     controller.set_parameters([Parameter("controller", value="qp")])
-    wait_for(lambda: commands.settings == ("qp", 15.0))
+    wait_for(lambda: commands.settings == ("qp", 15.0, True))
     assert not commands._asked
     # Whoever lies is not shown.
     limit = Parameter("force.limit", value=math.nan).to_parameter_msg()
     node = controller.get_fully_qualified_name()
     commands._hear(ParameterEvent(node=node, changed_parameters=[limit]))
-    assert commands.settings == ("qp", 15.0)
+    assert commands.settings == ("qp", 15.0, True)
 
 
 def test_a_pull_is_sent_again_and_again_until_the_hand_lets_go(graph) -> None:
