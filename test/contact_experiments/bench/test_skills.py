@@ -20,7 +20,7 @@ from contact_experiments.bench.skills import (
 @pytest.mark.parametrize(
     ("skill", "arm", "seed"),
     [
-        ("wipe", "iiwa14", 0),
+        ("wipe", "iiwa14", 1),
         ("insert", "iiwa14", 1),
         *(
             pytest.param(skill, arm, seed, marks=pytest.mark.verify)
