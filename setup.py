@@ -41,10 +41,10 @@ SIMULATION = [
 ]
 # What shows it in the browser.
 PAGE = ["rich>=13.3,<16", "viser>=1.0,<1.2"]
-# A second engine.
+# A second engine, and SNOPT.
 DRAKE = ["drake>=1.40,<=1.51.1"]
-# What plans for uncertain friction: derivatives with IPOPT, and SNOPT, which comes with Drake.
-ROBUST = ["casadi>=3.6,<3.9", *DRAKE]
+# What plans for uncertain friction: derivatives, and IPOPT.
+ROBUST = ["casadi>=3.6,<3.9"]
 TEST = ["pytest>=8,<10", "pytest-timeout>=2.3,<3"]
 # What the algorithms are compared with: no node and no algorithm needs it.
 ORACLES = ["mujoco>=3.2,<4", "quadprog>=0.1.12,<0.2"]
@@ -184,6 +184,7 @@ STACK = dict(
     install_requires=[
         *SIMULATION,
         *PAGE,
+        *DRAKE,
         "grimp>=3.5,<4",
         "joblib>=1.3,<2",
         "markdown>=3.6,<4",
