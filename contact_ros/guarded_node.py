@@ -251,7 +251,9 @@ class GuardedNode(Node):
             except Exception as error:
                 self.contain(service.srv_name, error)
 
-    def poll(self, rate: float, *subscriptions: Any) -> None:
+    def poll(
+        self, rate: float, *subscriptions: Any, then: Callable[[], None] = lambda: None
+    ) -> None:
         """Look at subscriptions at a rate of the node's own.
 
         A listener that shows 30 pictures a second has no use for 200 messages.
@@ -259,10 +261,12 @@ class GuardedNode(Node):
         Args:
             rate: How often [Hz].
             subscriptions: Of this node; what is still in their queues is handled then.
+            then: Called after each look.
         """
 
         def look() -> None:
             self.take(*subscriptions)
+            then()
 
         self.leave_waiting(*subscriptions)
         steady_timer(self, 1.0 / rate, look)

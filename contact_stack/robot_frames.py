@@ -202,10 +202,7 @@ class RobotFramesNode(GuardedNode):
         gripper = self.create_subscription(
             JointState, "gripper/joint_states", self._gripper, signal_subscription(lockstep=False)
         )
-        # Who publishes 30 times a second need not wake for 200 states.
-        self._polled = (gripper, *self._reader.pollable)
-        self.leave_waiting(*self._polled)
-        steady_timer(self, 1.0 / config.rate, self._publish)
+        self.poll(config.rate, gripper, *self._reader.pollable, then=self._publish)
 
     def _arm(self, state: ArmState) -> None:
         self._stamp = state.stamp
@@ -215,7 +212,6 @@ class RobotFramesNode(GuardedNode):
         self._tree.move(named_numbers(message.name, message.position, "position", MAX_POSITION))
 
     def _publish(self) -> None:
-        self.take(*self._polled)
         if self._stamp is not None:
             self._tree.update()
             self._tf.publish(self._message(self._tree.moving, to_time(self._stamp)))
