@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import time
 from abc import ABC, abstractmethod
 from bisect import bisect_right
@@ -66,6 +67,12 @@ LEAD_TIME = 1.0
 
 Long enough for a graph in real time that has just discovered the client.
 """
+
+HEADER = "std_msgs/Header"
+STAMP = struct.Struct("<iI")
+"""Seconds and nanoseconds, with which a header begins."""
+ENCAPSULATION = 4
+"""What CDR puts before a message [bytes]."""
 
 Item = TypeVar("Item")
 Data = TypeVar("Data")
@@ -160,7 +167,9 @@ class ClientNode(GuardedNode, ABC, Generic[Data]):
         self._participant = Participant(self, NAME, self._tick) if lockstep else None
         self._inputs = TickInputs(list(heard), self._handle_tick)
         for topic, kind in {**(recorded or {}), **heard}.items():
-            receive = partial(self._receive, topic, kind)
+            stamped = next(iter(kind.get_fields_and_field_types().values())) == HEADER
+            record = stamped and topic not in heard
+            receive = partial(self._record if record else self._receive, topic, kind)
             self.create_subscription(kind, topic, receive, signal_subscription(lockstep), raw=True)
         self._discovery = steady_timer(self, DISCOVERY_PERIOD, self._discover)
 
@@ -290,6 +299,13 @@ class ClientNode(GuardedNode, ABC, Generic[Data]):
         actions, services = self._action_clients.items(), self._service_clients.items()
         missing = [name for name, action in actions if not action.server_is_ready()]
         return missing + [name for name, client in services if not client.service_is_ready()]
+
+    def _record(self, topic: str, kind: type, data: bytes) -> None:
+        """Record a message that begins with its header, of which only the stamp is read."""
+        if not self.finished:
+            seconds, nanoseconds = STAMP.unpack_from(data, ENCAPSULATION)
+            stamp = seconds * NANOSECONDS + nanoseconds
+            self._recorder.write(self.resolve_topic_name(topic), kind, data, stamp)
 
     def _receive(self, topic: str, kind: type, data: bytes) -> None:
         """Record a message and keep it if its topic is heard."""

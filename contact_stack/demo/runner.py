@@ -315,11 +315,13 @@ def _spin(client: ClientNode[Any], graph: NodeGraph, label: str) -> None:
     total = client.duration
     try:
         bar_format = BAR if total is None else BAR_OF_KNOWN_LENGTH
-        with tqdm(total=total, bar_format=bar_format, disable=not label) as bar:
-            while not client.finished:
-                # An interrupt inside rclpy would leave half-made objects that complain.
-                with deferred():
-                    executor.spin_once(timeout_sec=0.1)
+        # An interrupt inside rclpy would leave half-made objects that complain.
+        with (
+            tqdm(total=total, bar_format=bar_format, disable=not label) as bar,
+            deferred() as signals,
+        ):
+            while not (client.finished or signals):
+                executor.spin_once(timeout_sec=0.1)
                 graph.check()
                 if (client.stamp, client.silence_limit) != heard:
                     heard, changed = (client.stamp, client.silence_limit), time.monotonic()
