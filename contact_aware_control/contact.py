@@ -38,7 +38,8 @@ class ContactEstimate:
         point_link: (3) the same point, frame of the link [m].
         normal_world: (3) unit vector along which the environment can push, into the robot.
         force_world: (3) force f of the environment on the robot, world frame [N].
-        point_covariance: (3, 3) covariance of the point, world frame [m^2].
+        point_covariance: (3, 3) covariance of the point, world frame [m^2]; it reaches to the
+            places that explain the torques about as well.
         force_covariance: (3, 3) covariance of the force, world frame [N^2].
         residual: Squared whitened torque residual per joint; about 1 or less if the model
             explains the torque.
@@ -80,6 +81,19 @@ class ContactEstimate:
         """Compute once what is asked for several times in a tick."""
         object.__setattr__(self, "force", sqrt(self.force_world @ self.force_world))
         object.__setattr__(self, "wrench_known", self.identifiable or self.same_wrench)
+
+    @property
+    def place_within(self) -> float:
+        """How far from its point the contact may be, at two standard deviations [m]."""
+        return 2.0 * sqrt(max(0.0, float(np.linalg.eigvalsh(self.point_covariance)[-1])))
+
+    @property
+    def line_within(self) -> float:
+        """How far from the line of its force the contact may be, likewise [m]."""
+        along = self.force_world / max(self.force, 1e-9)
+        beside = np.eye(3) - along[:, None] * along
+        covariance = beside @ self.point_covariance @ beside
+        return 2.0 * sqrt(max(0.0, float(np.linalg.eigvalsh(covariance)[-1])))
 
     @classmethod
     def known(

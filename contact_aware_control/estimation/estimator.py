@@ -134,7 +134,7 @@ class ContactEstimator(Estimator):
         )
         if verdict is Verdict.LOAD:
             self._tracker.end_all(stamp_ns)
-        return self._decide(stamp_ns, contacts)
+        return self._decide(stamp_ns, contacts, [estimate.deviation for _, estimate in found])
 
     def _take_held(self, stamp_ns: int) -> None:
         """Change the surface with what is held; nothing is known of contacts there."""
@@ -255,8 +255,7 @@ class ContactEstimator(Estimator):
             and estimate.residual < slack * MAX_IDENTIFIABLE_RESIDUAL
             and estimate.unexplained_mean < slack * MISSING_RESIDUAL
             and weight * slack > MIN_IDENTIFIABLE_WEIGHT
-            and _deviation(estimate.point_covariance)
-            < slack * self._config.estimate.identifiable_spread
+            and estimate.deviation < slack * self._config.estimate.identifiable_spread
         )
 
     def _weight_of_wrench(self, estimate: FilterEstimate) -> float:
@@ -273,13 +272,16 @@ class ContactEstimator(Estimator):
         return weight
 
     def _decide(
-        self, stamp_ns: int, contacts: tuple[ContactEstimate, ...] | None
+        self,
+        stamp_ns: int,
+        contacts: tuple[ContactEstimate, ...] | None,
+        deviations: Sequence[float] = (),
     ) -> EstimatorOutput:
         """Tell what was found; None stands for a sample that was refused."""
         balance = self._balance
         return EstimatorOutput(
             stamp_ns=stamp_ns,
-            status=self._status(contacts),
+            status=self._status(contacts, deviations),
             contacts=contacts or (),
             torque=balance.now.torque,
             bias=balance.bias,
@@ -290,27 +292,26 @@ class ContactEstimator(Estimator):
             load=balance.undeclared_mass,
         )
 
-    def _status(self, contacts: tuple[ContactEstimate, ...] | None) -> EstimatorStatus:
-        """Return the worst of what is known about the contacts."""
+    def _status(
+        self, contacts: tuple[ContactEstimate, ...] | None, deviations: Sequence[float]
+    ) -> EstimatorStatus:
+        """Return the worst of what is known about the contacts, whose particles deviate so [m]."""
         if contacts is None:
             return EstimatorStatus.REJECTED
         if not contacts:
             return EstimatorStatus.FREE
         if all(contact.ambiguous for contact in contacts):
             return EstimatorStatus.AMBIGUOUS
-        doubtful = [contact for contact in contacts if not contact.identifiable]
-        if not doubtful:
+        if all(contact.identifiable for contact in contacts):
             return EstimatorStatus.CONTACT
         limits = self._config.estimate
         if all(
-            contact.joints_moving >= MIN_IDENTIFIABLE_JOINTS
-            and _deviation(contact.point_covariance) >= limits.identifiable_spread
-            for contact in doubtful
+            contact.identifiable
+            or (
+                contact.joints_moving >= MIN_IDENTIFIABLE_JOINTS
+                and deviation >= limits.identifiable_spread
+            )
+            for contact, deviation in zip(contacts, deviations, strict=True)
         ):
             return EstimatorStatus.CONVERGING
         return EstimatorStatus.NOT_IDENTIFIABLE
-
-
-def _deviation(covariance: np.ndarray) -> float:
-    """Root of the mean squared distance that a covariance stands for."""
-    return math.sqrt(covariance.trace())

@@ -12,7 +12,7 @@ from contact_aware_control.estimation.config import ParticleConfig
 from contact_aware_control.estimation.likelihood import FrictionPyramids, evaluate, evaluate_at
 from contact_aware_control.estimation.measurement import Measurement, Sample
 from contact_aware_control.estimation.modes import MIN_MODE_WEIGHT, MODE_RADIUS, locate, new_modes
-from contact_aware_control.estimation.place import Alternative, LocatedContact
+from contact_aware_control.estimation.place import LocatedContact, Rivals
 from contact_aware_control.estimation.surface import Placement, RobotSurface, to_world
 from contact_aware_control.estimation.torque_balance import MEAN_TIME
 
@@ -67,6 +67,7 @@ class FilterEstimate:
             estimate: what is left there is no noise.
         effective_sample_size: Of the weights before resampling.
         spread: Root mean square distance of the particles to the point [m].
+        deviation: The same of the particles of the main mode.
         modes: (shape, point in the world frame, weight) of every mode, main mode first.
     """
 
@@ -81,6 +82,7 @@ class FilterEstimate:
     unexplained_mean: float
     effective_sample_size: float
     spread: float
+    deviation: float
     modes: tuple[tuple[int, np.ndarray, float], ...]
 
 
@@ -117,7 +119,7 @@ class ContactParticleFilter:
         self._particles = particles.new_particles(config.count)
         self._spare = particles.new_particles(config.count)
         self._modes = new_modes(config.count, surface.kind.size)
-        self._alternative = Alternative(surface, self._friction, SEARCH_SPREAD, rng)
+        self._rivals = Rivals(surface, self._friction, SEARCH_SPREAD, rng)
         self.place = LocatedContact(surface, self._friction, rng)
         self._residual = math.nan
         self.settled_for = 0.0
@@ -143,7 +145,7 @@ class ContactParticleFilter:
         self._residual = math.nan
         self.settled_for = 0.0
         self._unexplained_for = 0.0
-        self._alternative.reset()
+        self._rivals.reset()
         self._acquire(placement, measurement, kept)
         # What the particles say, until the estimate explains the torque.
         self.place.usual_force = self._particles.force.mean(axis=0)
@@ -212,8 +214,8 @@ class ContactParticleFilter:
 
     def _keep_best(self) -> int:
         """Put the best over time among the particles: estimate, alternative; return how many."""
-        place, other = self.place, self._alternative
-        best = (place.shape, place.point, other.shape, other.point)
+        place, other = self.place, self._rivals
+        best = (place.shape, place.point, int(other.shape[0]), other.point[0])
         return particles.keep(self._surface, self._particles, *best)
 
     def _weigh(self, placement: Placement, measurement: Measurement) -> float:
@@ -256,9 +258,10 @@ class ContactParticleFilter:
             self._residual = residual / joints
         gain = 1.0 - math.exp(-period / MEAN_TIME)
         self._residual += gain * (residual / joints - self._residual)
-        alternative = self._alternative.update(
-            placement, self._particles, sample.smooth, point, cost, period
-        )
+        self._rivals.update(placement, p, sample, point, place.force, period)
+        deviation = math.sqrt(found[3:6].trace())
+        found[3:6] += self._rivals.spread(point, left)
+        alternative = self._rivals.alternative(cost)
         left /= joints
         if left > SEARCH_RESIDUAL:
             # A place nearby counts where that of the estimate says little.
@@ -275,6 +278,7 @@ class ContactParticleFilter:
             unexplained_mean=left,
             effective_sample_size=effective,
             spread=spread,
+            deviation=deviation,
             modes=self._all_modes(placement, count, main, point, alternative),
         )
 
@@ -291,8 +295,8 @@ class ContactParticleFilter:
         ]
         if alternative < MIN_MODE_WEIGHT:
             return tuple(found)
-        shape = self._alternative.shape
-        place = np.array(to_world(placement, shape, *self._alternative.point))
+        shape = int(self._rivals.shape[0])
+        place = np.array(to_world(placement, shape, *self._rivals.point[0]))
         # Particles that sit where the alternative is are the alternative.
         found = [
             (s, p, (1.0 - alternative) * weight)

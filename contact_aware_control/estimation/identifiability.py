@@ -18,8 +18,13 @@ from contact_aware_control.estimation.config import EstimatorConfig
 from contact_aware_control.estimation.filter import FRICTION_SURPRISE
 from contact_aware_control.estimation.likelihood import FrictionPyramids, fit_at
 from contact_aware_control.estimation.measurement import Measurement, inverse, point_jacobian
-from contact_aware_control.estimation.modes import MODE_RADIUS
-from contact_aware_control.estimation.place import EVIDENCE_TIME, MIN_DISTANCE, Region, descend
+from contact_aware_control.estimation.place import (
+    EVIDENCE_TIME,
+    MIN_DISTANCE,
+    Region,
+    contains,
+    descend,
+)
 from contact_aware_control.estimation.surface import (
     Placement,
     RobotSurface,
@@ -246,20 +251,21 @@ class ContactProspect:
         with np.errstate(divide="ignore"):
             felt = np.sqrt(detection.threshold / np.where(evidence > 1e-12, evidence, 0.0))
         bodies = int(self._body.max()) + 1
-        cost = np.full((len(points), bodies), np.inf)
         where = np.full((len(points), bodies, 3), np.nan)
         parts = np.zeros((len(points), bodies), dtype=np.int64)
-        best_rivals(
-            surface, self._placement, self._body, self._friction, origins, axes, self._shapes,
-            self._points, averaged, self._config.noise.relative, force * rows, points,
-            self._apart, self._steps, cost, where, parts,
-        )  # fmt: skip
-        rival = cost < AS_WELL
+        cost = np.full((2, len(points), bodies), np.inf)
+        # Where the best rival on a link is on the line of the force, another may not be.
+        for i, along in enumerate((directions, np.zeros_like(directions))):
+            best_rivals(
+                surface, self._placement, self._body, self._friction, origins, axes, self._shapes,
+                self._points, averaged, self._config.noise.relative, force * rows, points,
+                along, self._apart, self._steps, cost[i], where, parts,
+            )  # fmt: skip
+        off_line, rival = cost < AS_WELL
         offset = where - points[:, None]
         farthest = np.where(rival, np.linalg.norm(offset, axis=2), -1.0).argmax(axis=1)
         row = np.arange(len(points))
-        beside = np.linalg.norm(np.cross(offset, directions[:, None]), axis=2)
-        same = (parts == joints[shapes][:, None]) & (beside < min(MODE_RADIUS, self._apart))
+        elsewhere = off_line | (rival & (parts != joints[shapes][:, None]))
         names = [self._links[int(np.argmax(self._body == body))] for body in range(bodies)]
         noticed = force >= felt
         return Identifiability(
@@ -268,7 +274,7 @@ class ContactProspect:
             directions=directions,
             felt=np.maximum(felt, detection.contact_on),
             located=noticed & ~rival.any(axis=1),
-            wrench_known=noticed & ~(rival & ~same).any(axis=1),
+            wrench_known=noticed & ~elsewhere.any(axis=1),
             elsewhere=np.where(rival[row, farthest, None], where[row, farthest], np.nan),
             rivals=tuple(tuple(names[b] for b in np.flatnonzero(found)) for found in rival),
             yield_speed=np.abs(rows) @ robot.velocity_limits,
@@ -289,6 +295,7 @@ def best_rivals(
     relative: float,
     torques: np.ndarray,
     points: np.ndarray,
+    along: np.ndarray,
     apart: float,
     steps: np.ndarray,
     cost: np.ndarray,
@@ -310,6 +317,7 @@ def best_rivals(
         relative: Model error, as a share of the torque's norm.
         torques: (P, n) of the contacts [Nm].
         points: (P, 3) where they are, world frame [m].
+        along: (P, 3) directions of lines from which a rival is as far; zero for none.
         apart: How far from there a rival is at least [m].
         steps: (N, 3) random steps that improve a rival [m].
         cost: (P, B) written: squared whitened torque that the best rival on each body leaves.
@@ -328,17 +336,12 @@ def best_rivals(
         measurement = Measurement(
             precision, weighted, (torque * weighted).sum(), origins, axes, columns
         )
-        elsewhere = Region(points[i], apart, np.inf)
+        elsewhere = Region(points[i], apart, np.inf, along[i])
         best = np.full(bodies, -1)
         for j in range(shapes.size):
             s, at = shapes[j], places[j]
             x, y, z = to_world(placement, s, at[0], at[1], at[2])
-            if (
-                math.sqrt(
-                    (x - points[i, 0]) ** 2 + (y - points[i, 1]) ** 2 + (z - points[i, 2]) ** 2
-                )
-                < apart
-            ):
+            if not contains(elsewhere, x, y, z):
                 continue
             normal = outward_normal(surface, s, at)
             left = fit_at(measurement, placement, surface.joints, friction, s, at, normal)[0]

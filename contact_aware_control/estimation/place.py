@@ -1,8 +1,8 @@
-"""Places of a contact on the robot's surface: the estimate, its best alternative, and descent.
+"""Places of a contact on the robot's surface: the estimate, its rivals, and descent.
 
-A particle set settles on one of several places that explain the torque equally well. The
-alternative is the best of the others. How much worse it fits, summed over some time, tells
-whether the place of the contact can be known at all.
+A particle set settles on one of several places that explain the torque equally well. A rival is the
+best of the others in some region. How much worse it fits tells whether the place of the contact can
+be known at all, and how exactly.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from contact_aware_control.estimation.likelihood import FrictionPyramids, fit_at
 from contact_aware_control.estimation.measurement import (
     KnownContact,
     Measurement,
+    Sample,
     Torques,
     point_jacobian,
 )
@@ -27,7 +28,7 @@ from contact_aware_control.estimation.surface import (
     project,
     to_world,
 )
-from contact_core.base.kernel import kernel
+from contact_core.base.kernel import kernel, leaf_kernel
 
 SLIDE_TRIALS = 48
 """Places tried when a contact may have slid."""
@@ -36,10 +37,13 @@ SLIDE_DISTANCE = 0.02
 """How far a contact may have slid when it does not explain the torque [m]."""
 
 REFINEMENTS = 16
-"""Places near the alternative that are tried at each update."""
+"""Places near a rival that are tried at each update."""
 
 MIN_DISTANCE = 0.08
 """How far an alternative is from the estimate [m]."""
+
+NEAR = 0.02
+"""How far a place is from the estimate, or from its line of force, that matters [m]."""
 
 EVIDENCE_TIME = 0.1
 """Time over which evidence against the alternative is summed [s]."""
@@ -96,7 +100,7 @@ class LocatedContact:
         Returns:
             The residual of the best place.
         """
-        region = Region(self._in_world(placement), 0.0, SLIDE_DISTANCE)
+        region = Region(self._in_world(placement), 0.0, SLIDE_DISTANCE, np.zeros(3))
         steps = 0.5 * SLIDE_DISTANCE * self._rng.standard_normal((SLIDE_TRIALS, 3))
         friction, start = self._friction, (self.shape, self.point)
         shape, point, cost = descend(
@@ -132,12 +136,12 @@ class LocatedContact:
         return np.array(to_world(placement, self.shape, *self.point))
 
 
-class Alternative:
-    """Keeps the best place away from the estimate and the evidence against it.
+class Rivals:
+    """Keeps the best places elsewhere: far from the estimate, near it, and off its line of force.
 
     Attributes:
-        shape: The shape it is on; -1 while there is none.
-        point: (3) its point, frame of the shape [m].
+        shape: (3) the shapes they are on; -1 while there is none.
+        point: (3, 3) the places, frames of the shapes [m].
     """
 
     def __init__(
@@ -147,84 +151,118 @@ class Alternative:
         step: float,
         rng: np.random.Generator,
     ) -> None:
-        """Start without an alternative.
+        """Start without rivals.
 
         Args:
             surface: The robot's surface.
             friction: The friction pyramids.
-            step: Standard deviation of the steps that refine it, per axis [m].
+            step: Standard deviation of the steps that refine them, per axis [m].
             rng: Random numbers.
         """
         self._surface = surface
         self._friction = friction
         self._step = step
         self._rng = rng
+        self.shape = np.empty(3, dtype=np.int64)
+        self.point = np.zeros((3, 3))
+        self._world, self._cost = np.zeros((3, 3)), np.zeros(3)
+        self._turn = 0
         self.reset()
 
     def reset(self) -> None:
-        """Forget the alternative."""
-        self.shape = -1
-        self.point = np.zeros(3)
+        """Forget them."""
+        self.shape[:] = -1
+        self._cost[:] = math.inf
         self._excess = math.nan
 
     def update(
         self,
         placement: Placement,
         particles: Particles,
-        smooth: Measurement,
+        sample: Sample,
         point: np.ndarray,
-        cost: float,
+        force: np.ndarray,
         period: float,
-    ) -> float:
-        """Look for a better alternative and weigh it against the estimate.
+    ) -> None:
+        """Look for better ones.
 
         Args:
             placement: Where the shapes are.
             particles: The evaluated set.
-            smooth: The torque, low-passed.
+            sample: The torque.
             point: (3) estimated contact point, world frame [m].
-            cost: L of the estimate.
+            force: (3) its force, world frame [N].
             period: Time since the last update [s].
+        """
+        steps = self._step * self._rng.standard_normal((REFINEMENTS, 3))
+        along = force / max(math.hypot(*force), 1e-9)
+        # The near ones take turns.
+        self._turn, self._period = 1 - self._turn, period
+        find_rivals(
+            self._surface, placement, particles, sample, self._friction, point, along, steps,
+            self._turn, self.shape, self.point, self._world, self._cost,
+        )  # fmt: skip
+
+    def alternative(self, cost: float) -> float:
+        """Weigh the far one against the estimate, over some time.
+
+        Args:
+            cost: L of the estimate, of the low-passed torque.
 
         Returns:
             Probability of the alternative against the estimate, 0 if there is none.
         """
-        elsewhere = Region(point, MIN_DISTANCE, math.inf)
-        steps = self._step * self._rng.standard_normal((REFINEMENTS, 3))
-        last = (self.shape, self.point)
-        self.shape, self.point, alternative_cost = _best_elsewhere(
-            self._surface, placement, particles, smooth, self._friction, elsewhere, steps, *last
-        )
-        if self.shape < 0:
-            self.reset()
+        if self.shape[0] < 0:
+            self._excess = math.nan
             return 0.0
-        excess = alternative_cost - cost
+        period, excess = self._period, float(self._cost[0]) - cost
         if math.isnan(self._excess):
             self._excess = excess
         self._excess += (1.0 - math.exp(-period / EVIDENCE_TIME)) * (excess - self._excess)
         samples = max(1.0, EVIDENCE_TIME / max(period, 1e-6))
         return 1.0 / (1.0 + math.exp(min(0.5 * samples * self._excess, 500.0)))
 
+    def spread(self, point: np.ndarray, cost: float) -> np.ndarray:
+        """Return what the near ones add to the covariance of a place.
+
+        What is wrong in the averaged torque is as wrong in the next sample: no time tells them
+        apart.
+
+        Args:
+            point: (3) the estimate, world frame [m].
+            cost: L of the estimate, of the averaged torque.
+
+        Returns:
+            (3, 3) [m^2].
+        """
+        share = 1.0 / (1.0 + np.exp(np.minimum(0.5 * (self._cost[1:] - cost), 500.0)))
+        offset = (self._world[1:] - point) * np.sqrt(share)[:, None]
+        return np.asarray(offset.T @ offset)
+
 
 class Region(NamedTuple):
-    """A spherical shell in space.
+    """A spherical shell in space, perhaps without the surroundings of a line.
 
     Attributes:
         center: (3) world frame [m].
-        inner: Its inner radius [m].
+        inner: Its inner radius, and that of the line's surroundings [m].
         outer: Its outer radius [m]; may be infinite.
+        along: (3) unit vector of the line through the centre; zero for none.
     """
 
     center: np.ndarray
     inner: float
     outer: float
+    along: np.ndarray
 
 
-@kernel
+@leaf_kernel
 def contains(region: Region, x: float, y: float, z: float) -> bool:
     """Tell whether a point of the world [m] is in a region."""
     dx, dy, dz = x - region.center[0], y - region.center[1], z - region.center[2]
-    return region.inner <= math.sqrt(dx * dx + dy * dy + dz * dz) <= region.outer
+    square, along = dx * dx + dy * dy + dz * dz, region.along
+    ahead = dx * along[0] + dy * along[1] + dz * along[2]
+    return square <= region.outer**2 and square - ahead * ahead >= region.inner**2
 
 
 @kernel
@@ -288,36 +326,85 @@ def descend(
 
 
 @kernel
-def _best_elsewhere(
+def find_rivals(
+    surface: RobotSurface,
+    placement: Placement,
+    particles: Particles,
+    sample: Sample,
+    friction: FrictionPyramids,
+    point: np.ndarray,
+    along: np.ndarray,
+    steps: np.ndarray,
+    turn: int,
+    shapes: np.ndarray,
+    points: np.ndarray,
+    world: np.ndarray,
+    cost: np.ndarray,
+) -> None:
+    """Look for a better far rival of an estimate, and for one of the two near ones.
+
+    Args:
+        surface: The shapes.
+        placement: Where they are.
+        particles: The evaluated set.
+        sample: The torque: low-passed for the far one, averaged for the others.
+        friction: The friction pyramids.
+        point: (3) the estimate, world frame [m].
+        along: (3) direction of its force.
+        steps: (N, 3) random steps [m].
+        turn: 0 for the nearest, 1 for the one off the line.
+        shapes: (3) the shapes that they are on, -1 for none; changed.
+        points: (3, 3) the places, frames of the shapes [m]; changed.
+        world: (3, 3) written: the same, world frame [m].
+        cost: (3) written: L of each.
+    """
+    nowhere = np.zeros(3)
+    find_rival(
+        surface, placement, particles, sample.smooth, friction,
+        Region(point, MIN_DISTANCE, np.inf, nowhere), steps, 0, shapes, points, world, cost,
+    )  # fmt: skip
+    find_rival(
+        surface, placement, particles, sample.mean, friction,
+        Region(point, NEAR, np.inf, turn * along), steps, 1 + turn, shapes, points, world, cost,
+    )  # fmt: skip
+
+
+@kernel
+def find_rival(
     surface: RobotSurface,
     placement: Placement,
     particles: Particles,
     measurement: Measurement,
     friction: FrictionPyramids,
-    elsewhere: Region,
+    region: Region,
     steps: np.ndarray,
-    shape: int,
-    point: np.ndarray,
-) -> tuple[int, np.ndarray, float]:
-    """Descend from the last alternative or from the best particle in a region.
-
-    Shape -1 stands for no place.
-    """
+    which: int,
+    shapes: np.ndarray,
+    points: np.ndarray,
+    world: np.ndarray,
+    cost: np.ndarray,
+) -> None:
+    """Descend from the last rival, or from the best particle in a region; see above."""
+    shape, point = shapes[which], points[which].copy()
     if shape >= 0:
         x, y, z = to_world(placement, shape, point[0], point[1], point[2])
-        if not contains(elsewhere, x, y, z):
+        if not contains(region, x, y, z):
             shape = -1
     candidate, lowest = -1, np.inf
     for i in range(particles.cost.size):
         at = particles.point_world[i]
-        if particles.cost[i] < lowest and contains(elsewhere, at[0], at[1], at[2]):
+        if particles.cost[i] < lowest and contains(region, at[0], at[1], at[2]):
             candidate, lowest = i, particles.cost[i]
     if candidate >= 0:
         s, at = particles.shape[candidate], particles.point[candidate]
         # The particle's own cost is that of the torque as measured.
-        cost = cost_at(surface, placement, measurement, friction, s, at)
-        if shape < 0 or cost < cost_at(surface, placement, measurement, friction, shape, point):
+        left = cost_at(surface, placement, measurement, friction, s, at)
+        if shape < 0 or left < cost_at(surface, placement, measurement, friction, shape, point):
             shape, point = s, at.copy()
-    if shape < 0:
-        return shape, point, np.inf
-    return descend(surface, placement, measurement, friction, shape, point, elsewhere, steps)
+    left = np.inf
+    if shape >= 0:
+        shape, point, left = descend(
+            surface, placement, measurement, friction, shape, point, region, steps
+        )
+        world[which] = to_world(placement, shape, point[0], point[1], point[2])
+    shapes[which], points[which], cost[which] = shape, point, left

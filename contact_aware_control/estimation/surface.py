@@ -14,11 +14,20 @@ import numpy as np
 from contact_core.base.errors import ModelError, choices
 from contact_core.base.kernel import kernel, leaf_kernel
 from contact_core.multibody.collision.shapes import PlacedShape, ShapeKind
-from contact_core.multibody.collision.signed_distance import BOX, CAPSULE, SPHERE, signed_distance
+from contact_core.multibody.collision.signed_distance import (
+    BOX,
+    CAPSULE,
+    CYLINDER,
+    SPHERE,
+    signed_distance,
+)
 from contact_core.robot.robot import Robot
 
 HIDDEN_DEPTH = 1e-3
 """A point this deep [m] in another shape is not on the surface of the union."""
+
+ROUNDING = 0.005
+"""Radius by which edges count as rounded, where it comes to the direction of a force [m]."""
 
 ATTEMPTS = 50
 """Draws of a point that is not hidden in another shape, before the last one is taken."""
@@ -283,10 +292,48 @@ def closest_on_shape(
 
 @kernel
 def outward_normal(surface: RobotSurface, shape: int, point: np.ndarray) -> np.ndarray:
-    """Return the outward unit normal at a point of a shape, both in its frame."""
+    """Return :func:`rounded_normal` of a point (3) of a shape, in its frame."""
+    return np.array(rounded_normal(surface, shape, point[0], point[1], point[2]))
+
+
+@leaf_kernel
+def rounded_normal(
+    surface: RobotSurface, shape: int, x: float, y: float, z: float
+) -> tuple[float, float, float]:
+    """Return the outward normal at a point of a shape whose edges count as rounded.
+
+    On an edge whatever lies between the normals of both faces may be the direction of a force:
+    with the normal of either alone it would be outside every friction cone there.
+
+    Args:
+        surface: The shapes.
+        shape: Which of them.
+        x: First coordinate of the point, on the shape, in its frame [m].
+        y: Second coordinate.
+        z: Third coordinate.
+
+    Returns:
+        The unit normal, frame of the shape.
+    """
     kind, size = surface.kind[shape], surface.size[shape]
-    _, nx, ny, nz = signed_distance(kind, size, point[0], point[1], point[2])
-    return np.array([nx, ny, nz])
+    nx, ny, nz = 0.0, 0.0, 0.0
+    if kind == BOX:
+        nx, ny, nz = _beyond(x, size[0]), _beyond(y, size[1]), _beyond(z, size[2])
+    elif kind == CYLINDER:
+        radius = math.sqrt(x * x + y * y)
+        share = _beyond(radius, size[0]) / max(radius, 1e-9)
+        nx, ny, nz = share * x, share * y, _beyond(z, size[1])
+    length = math.sqrt(nx * nx + ny * ny + nz * nz)
+    if length > 0.0:
+        return nx / length, ny / length, nz / length
+    _, nx, ny, nz = signed_distance(kind, size, x, y, z)
+    return nx, ny, nz
+
+
+@leaf_kernel
+def _beyond(x: float, half: float) -> float:
+    """Return how far a coordinate is in the rounded part of a shape, with its sign [m]."""
+    return math.copysign(max(abs(x) - max(half - ROUNDING, 0.0), 0.0), x)
 
 
 @kernel

@@ -33,6 +33,7 @@ TOLD: Columns = (
     ("announced", "announced", 1.0, ".0%"),
     ("right", "right", 1.0, ".1%"),
     ("of loc.", "right_locatable", 1.0, ".1%"),
+    ("in region", "in_region", 1.0, ".1%"),
     ("mislead.", "misleading", 1.0, ".1%"),
     ("link", "right_link", 1.0, ".1%"),
     ("wrong", "wrong", 1, "d"),

@@ -62,6 +62,7 @@ class TouchFigures:
         announced_after: When its place or line was told [s]; inf: never.
         announced: For how long it was [s].
         right: For how long rightly [s].
+        in_region: For how long no farther from the truth than was told, or than NEAR [s].
         misleading: For how long FAR from the truth [s].
         right_link: For how long with the link's name right [s].
         unsure: For how long it was felt, and said to be not identifiable [s].
@@ -88,6 +89,7 @@ class TouchFigures:
     announced_after: float
     announced: float
     right: float
+    in_region: float
     misleading: float
     right_link: float
     unsure: float
@@ -251,6 +253,12 @@ class _Judge:
         told = [k for k, (verdict, _) in enumerate(verdicts) if verdict in ANNOUNCED]
         errors = np.array([verdicts[k][1] for k in told])
         estimates = [self._assigned[begin + k][i] for k in told]
+        regions = np.array(
+            [
+                e.place_within if verdicts[k][0] == PLACE else e.line_within
+                for k, e in zip(told, estimates, strict=True)
+            ]
+        )
         clear = np.array([self._is_clear(k, i) for k in range(begin, end)])
         changes, unchanged = self._changes(begin, end, clear, [v for v, _ in verdicts])
         steady = force[later - begin :]
@@ -268,6 +276,7 @@ class _Judge:
             announced_after=period * told[0] if told else math.inf,
             announced=period * len(told),
             right=period * int((errors <= NEAR).sum()) if told else 0.0,
+            in_region=period * int((errors <= np.maximum(regions, NEAR)).sum()) if told else 0.0,
             misleading=period * int((errors > FAR).sum()) if told else 0.0,
             right_link=period * sum(self._same_body(e.link, obstacle.link) for e in estimates),
             unsure=period * sum(verdict == UNSURE for verdict, _ in verdicts),
@@ -367,7 +376,8 @@ def summarize(episodes: Sequence[EpisodeFigures], limit: float) -> dict[str, Any
         ``phantoms_h`` without and ``tool_phantoms_h`` with an undeclared tool, per hour of nothing
         touching the arm; ``touches`` of PROMPT or more and shares of those: ``locatable``, ``felt``
         among what the torques show, and of the locatable ones ``announced``, both within PROMPT;
-        of the time that something is announced, shares ``right`` and ``misleading``; number of
+        of the time that something is announced, shares ``right``, ``in_region`` and
+        ``misleading``; number of
         touches that were ``wrong`` for more than PROMPT; ``flicker``, changes of the verdict a
         second; quantiles of the force over its limit ``p99`` [1] where the link can yield and
         ``p99_fast`` where it cannot; ``peak`` over v sqrt(k m); ``tracking`` [m].
@@ -409,6 +419,7 @@ def summarize(episodes: Sequence[EpisodeFigures], limit: float) -> dict[str, Any
         "right_locatable": _rate(
             sum(t.right for t in locatable), sum(t.announced for t in locatable)
         ),
+        "in_region": _rate(sum(t.in_region for t in touches), announced),
         "misleading": _rate(sum(t.misleading for t in touches), announced),
         "right_link": _rate(sum(t.right_link for t in touches), announced),
         "error_p50": _quantile([e[0] for e in errors], 50),
