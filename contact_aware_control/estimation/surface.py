@@ -26,8 +26,9 @@ from contact_core.robot.robot import Robot
 HIDDEN_DEPTH = 1e-3
 """A point this deep [m] in another shape is not on the surface of the union."""
 
-ROUNDING = 0.005
-"""Radius by which edges count as rounded, where it comes to the direction of a force [m]."""
+ROUNDING, ROUNDED_SHARE = 0.005, 0.2
+"""Radius by which edges count as rounded, where it comes to the direction of a force [m], but no
+more than this share of the half of a face: the middle of a narrow one stays flat."""
 
 ATTEMPTS = 50
 """Draws of a point that is not hidden in another shape, before the last one is taken."""
@@ -333,7 +334,7 @@ def rounded_normal(
 @leaf_kernel
 def _beyond(x: float, half: float) -> float:
     """Return how far a coordinate is in the rounded part of a shape, with its sign [m]."""
-    return math.copysign(max(abs(x) - max(half - ROUNDING, 0.0), 0.0), x)
+    return math.copysign(max(abs(x) - half + min(ROUNDING, ROUNDED_SHARE * half), 0.0), x)
 
 
 @kernel

@@ -37,8 +37,8 @@ LEARNING_PERIOD = 0.05
 CORRELATION_TIME = 0.3
 """Time for which an error that H lacks lasts: samples within it count as one [s]."""
 
-PRESLIDING = 1e-3
-"""Motion in which a joint's friction turns round [rad]."""
+PRESLIDING, MAX_PRESLIDING = 1e-3, 5e-3
+"""Motion in which a joint's friction turns round, and in which it may take to do so [rad]."""
 
 SLIDING_SPEED = 0.03
 """Speed from which on a joint slides and its friction is as known as its coefficient [rad/s]."""
@@ -114,7 +114,7 @@ class TorqueErrors:
         self.forget_bias()
         self._position: np.ndarray | None = None
         self._velocity = np.zeros(self._n)
-        self._friction = np.zeros(self._n)
+        self._friction, self._slow_friction = np.zeros((2, self._n))
         self._gathered = np.zeros(self._n)
         self._gathered_time = 0.0
 
@@ -136,13 +136,15 @@ class TorqueErrors:
             (n) torque [Nm], (n, n) its covariance [Nm^2] without noise.
         """
         if self._position is not None and period > 0.0:
-            _move_joints(q - self._position, period, self._velocity, self._friction)
+            change = q - self._position
+            _move_joints(change, period, self._velocity, self._friction, self._slow_friction)
         self._position = q.copy()
         diagonal(self._covariance)[: self._n] += self._drift**2 * period
         self._matrix = self._regressor.at(q, self._friction, self._velocity)
         expected, covariance, self._doubt = _expect(
-            self._matrix, self._mean, self._covariance, self._velocity
-        )
+            self._matrix, self._mean, self._covariance, self._velocity,
+            np.abs(self._friction - self._slow_friction),
+        )  # fmt: skip
         return expected, covariance
 
     def learn(self, residual: np.ndarray, noise: np.ndarray, period: float) -> None:
@@ -199,20 +201,29 @@ class TorqueErrors:
 
 @kernel
 def _move_joints(
-    change: np.ndarray, period: float, velocity: np.ndarray, friction: np.ndarray
+    change: np.ndarray,
+    period: float,
+    velocity: np.ndarray,
+    friction: np.ndarray,
+    slow_friction: np.ndarray,
 ) -> None:
     """Take velocity and friction (n) along: a spring that bends, and slips (Dahl's model)."""
     share = 1.0 - math.exp(-period / VELOCITY_TIME)
     for i in range(change.size):
         velocity[i] += share * (change[i] / period - velocity[i])
         # Exact along a step in one direction: friction relaxes to minus the direction.
-        kept = math.exp(-abs(change[i]) / PRESLIDING)
-        friction[i] = kept * friction[i] - math.copysign(1.0 - kept, change[i])
+        for state, distance in ((friction, PRESLIDING), (slow_friction, MAX_PRESLIDING)):
+            kept = math.exp(-abs(change[i]) / distance)
+            state[i] = kept * state[i] - math.copysign(1.0 - kept, change[i])
 
 
 @kernel
 def _expect(
-    matrix: np.ndarray, mean: np.ndarray, covariance: np.ndarray, velocity: np.ndarray
+    matrix: np.ndarray,
+    mean: np.ndarray,
+    covariance: np.ndarray,
+    velocity: np.ndarray,
+    turning: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return H m, H P H^T with the doubt about friction on its diagonal, and that doubt (n)."""
     n, size = matrix.shape
@@ -233,6 +244,7 @@ def _expect(
             total[i, j] = total[j, i] = entry
         reach = mean[n + i] ** 2 + covariance[n + i, n + i]
         sliding = min(abs(velocity[i]) / SLIDING_SPEED, 1.0)
-        doubt[i] = reach * (STUCK * (1.0 - sliding) + SLIDING) ** 2
+        unknown = max(STUCK * (1.0 - sliding), turning[i])
+        doubt[i] = reach * (unknown + SLIDING) ** 2
         total[i, i] += doubt[i]
     return expected, total, doubt
