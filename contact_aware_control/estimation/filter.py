@@ -220,7 +220,7 @@ class ContactParticleFilter:
 
     def _weigh(self, placement: Placement, measurement: Measurement) -> float:
         p = self._particles
-        evaluate(measurement, placement, self._surface.joints, self._friction, *p[:-1])
+        evaluate(measurement, self._surface, placement, self._friction, *p[:-1])
         return particles.weigh(p, MIN_EFFECTIVE_SHARE)
 
     def _resample(self) -> None:

@@ -344,7 +344,7 @@ def best_rivals(
             if not contains(elsewhere, x, y, z):
                 continue
             normal = outward_normal(surface, s, at)
-            left = fit_at(measurement, placement, surface.joints, friction, s, at, normal)[0]
+            left = fit_at(measurement, surface, placement, friction, s, at, normal)[0]
             if left < cost[i, body[s]]:
                 cost[i, body[s]], best[body[s]] = left, j
         cost[i] = np.inf

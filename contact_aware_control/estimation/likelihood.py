@@ -24,6 +24,7 @@ from contact_aware_control.estimation.particles import Particles
 from contact_aware_control.estimation.surface import (
     Placement,
     RobotSurface,
+    edge_normal,
     outward_normal,
     to_world,
 )
@@ -134,42 +135,59 @@ def best_force(
 @leaf_kernel
 def fit_at(
     measurement: Measurement,
+    surface: RobotSurface,
     placement: Placement,
-    shape_joints: np.ndarray,
     friction: FrictionPyramids,
     shape: int,
     point: np.ndarray,
     normal: np.ndarray,
-) -> tuple[float, float, float, float, float, float, float]:
-    """Fit the force at one place of the surface.
+) -> tuple[float, float, float, float, float, float, float, float, float, float]:
+    """Fit the force at one place of the surface; near an edge also as if that were round.
 
     Args:
         measurement: The torque.
-        placement: Where the shapes are.
-        shape_joints: (S) how many joints move each shape.
+        surface: S shapes.
+        placement: Where they are.
         friction: The pyramids.
         shape: The shape the place is on.
         point: (3) the place, frame of the shape [m].
-        normal: (3) outward normal, frame of the shape.
+        normal: (3) outward normal there, frame of the shape.
 
     Returns:
-        (L; then the place [m] and the force on the robot [N], both in the world frame).
+        (L; then the place [m], the force on the robot [N], and the normal INTO the robot about
+        which it was sought, in the world frame).
     """
+    joints = surface.joints[shape]
     x, y, z = to_world(placement, shape, point[0], point[1], point[2])
-    r = placement.rotation[shape]
-    nx = -(r[0, 0] * normal[0] + r[0, 1] * normal[1] + r[0, 2] * normal[2])
-    ny = -(r[1, 0] * normal[0] + r[1, 1] * normal[1] + r[1, 2] * normal[2])
-    nz = -(r[2, 0] * normal[0] + r[2, 1] * normal[1] + r[2, 2] * normal[2])
-    joints = shape_joints[shape]
+    nx, ny, nz = _into(placement, shape, normal[0], normal[1], normal[2])
     cost, fx, fy, fz = best_force(measurement, joints, x, y, z, nx, ny, nz, friction)
-    return cost, x, y, z, fx, fy, fz
+    is_edge, ex, ey, ez = edge_normal(surface, shape, point[0], point[1], point[2])
+    if is_edge:
+        ex, ey, ez = _into(placement, shape, ex, ey, ez)
+        other, gx, gy, gz = best_force(measurement, joints, x, y, z, ex, ey, ez, friction)
+        if other < cost:
+            return other, x, y, z, gx, gy, gz, ex, ey, ez
+    return cost, x, y, z, fx, fy, fz, nx, ny, nz
+
+
+@leaf_kernel
+def _into(
+    placement: Placement, shape: int, nx: float, ny: float, nz: float
+) -> tuple[float, float, float]:
+    """Return the opposite of a vector of a shape's frame, in that of the world."""
+    r = placement.rotation[shape]
+    return (
+        -(r[0, 0] * nx + r[0, 1] * ny + r[0, 2] * nz),
+        -(r[1, 0] * nx + r[1, 1] * ny + r[1, 2] * nz),
+        -(r[2, 0] * nx + r[2, 1] * ny + r[2, 2] * nz),
+    )
 
 
 @kernel
 def evaluate(
     measurement: Measurement,
+    surface: RobotSurface,
     placement: Placement,
-    shape_joints: np.ndarray,
     friction: FrictionPyramids,
     shape: np.ndarray,
     point: np.ndarray,
@@ -182,8 +200,8 @@ def evaluate(
 
     Args:
         measurement: The torque.
-        placement: Where the shapes are.
-        shape_joints: (S) how many joints move each shape.
+        surface: S shapes.
+        placement: Where they are.
         friction: The pyramids.
         shape: (N) the shape each particle is on.
         point: (N, 3) particles, frames of their shapes [m].
@@ -193,8 +211,8 @@ def evaluate(
         cost: (N) written: L.
     """
     for i in range(shape.size):
-        cost[i], x, y, z, fx, fy, fz = fit_at(
-            measurement, placement, shape_joints, friction, shape[i], point[i], normal[i]
+        cost[i], x, y, z, fx, fy, fz, _, _, _ = fit_at(
+            measurement, surface, placement, friction, shape[i], point[i], normal[i]
         )
         point_world[i], force[i] = (x, y, z), (fx, fy, fz)
 
@@ -232,18 +250,16 @@ def evaluate_at(
         (L of the low-passed torque, of the torque as measured, of its mean; root mean square
         distance of all particles to the estimate [m]).
     """
-    joints, smooth = surface.joints, sample.smooth
-    normal = outward_normal(surface, shape, at)
-    cost, x, y, z, fx, fy, fz = fit_at(smooth, placement, joints, friction, shape, at, normal)
-    residual = fit_at(sample.measured, placement, joints, friction, shape, at, normal)[0]
-    left = fit_at(sample.mean, placement, joints, friction, shape, at, normal)[0]
+    smooth, normal = sample.smooth, outward_normal(surface, shape, at)
+    cost, x, y, z, fx, fy, fz, nx, ny, nz = fit_at(
+        smooth, surface, placement, friction, shape, at, normal
+    )
+    residual = fit_at(sample.measured, surface, placement, friction, shape, at, normal)[0]
+    left = fit_at(sample.mean, surface, placement, friction, shape, at, normal)[0]
     point, force = found[0], found[2]
-    point[:], force[:] = (x, y, z), (fx, fy, fz)
-    r = placement.rotation[shape]
-    for a in range(3):
-        found[1, a] = -(r[a, 0] * normal[0] + r[a, 1] * normal[1] + r[a, 2] * normal[2])
+    point[:], found[1], force[:] = (x, y, z), (nx, ny, nz), (fx, fy, fz)
     spread = mode_covariances(p, modes.members, main, point, force, found[3:6], found[6:9])
-    found[6:9] += _force_covariance(smooth, joints[shape], point)
+    found[6:9] += _force_covariance(smooth, surface.joints[shape], point)
     return cost, residual, left, spread
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from contact_aware_control.estimation.surface import (
     Placement,
     RobotSurface,
+    outward_normal,
     project,
-    rounded_normal,
     sample,
     to_world,
 )
@@ -24,7 +24,7 @@ class Particles(NamedTuple):
     Attributes:
         shape: (N) the shape each particle is on.
         point: (N, 3) frames of the shapes [m].
-        normal: (N, 3) outward unit normals, edges rounded, frames of the shapes.
+        normal: (N, 3) outward unit normals, frames of the shapes.
         point_world: (N, 3) world frame [m].
         force: (N, 3) force that explains the torque best, world frame [N].
         cost: (N) L, the squared whitened torque residual.
@@ -71,8 +71,8 @@ def scatter(
         rng: Random numbers.
     """
     for i in range(first, particles.shape.size):
-        s, px, py, pz, _, _, _ = sample(surface, placement, rng)
-        set_particle(surface, particles, i, s, px, py, pz)
+        s, px, py, pz, nx, ny, nz = sample(surface, placement, rng)
+        set_particle(particles, i, s, px, py, pz, nx, ny, nz)
 
 
 @kernel
@@ -98,7 +98,7 @@ def move(
     """
     for i in range(first, particles.shape.size):
         if rng.random() < exploration:
-            s, px, py, pz, _, _, _ = sample(surface, placement, rng)
+            s, px, py, pz, nx, ny, nz = sample(surface, placement, rng)
         else:
             s = particles.shape[i]
             point = particles.point[i]
@@ -106,8 +106,8 @@ def move(
             x += spread * rng.standard_normal()
             y += spread * rng.standard_normal()
             z += spread * rng.standard_normal()
-            s, px, py, pz, _, _, _ = project(surface, placement, s, x, y, z)
-        set_particle(surface, particles, i, s, px, py, pz)
+            s, px, py, pz, nx, ny, nz = project(surface, placement, s, x, y, z)
+        set_particle(particles, i, s, px, py, pz, nx, ny, nz)
 
 
 @kernel
@@ -135,18 +135,27 @@ def keep(
     kept = 0
     for s, at in ((shape, point), (other_shape, other_point)):
         if s >= 0:
-            set_particle(surface, particles, kept, s, at[0], at[1], at[2])
+            nx, ny, nz = outward_normal(surface, s, at)
+            set_particle(particles, kept, s, at[0], at[1], at[2], nx, ny, nz)
             kept += 1
     return kept
 
 
 @leaf_kernel
 def set_particle(
-    surface: RobotSurface, particles: Particles, i: int, shape: int, px: float, py: float, pz: float
+    particles: Particles,
+    i: int,
+    shape: int,
+    px: float,
+    py: float,
+    pz: float,
+    nx: float,
+    ny: float,
+    nz: float,
 ) -> None:
     """Put one particle at a point of a shape."""
-    particles.shape[i], particles.point[i] = shape, (px, py, pz)
-    particles.normal[i] = rounded_normal(surface, shape, px, py, pz)
+    particles.shape[i] = shape
+    particles.point[i], particles.normal[i] = (px, py, pz), (nx, ny, nz)
 
 
 @kernel

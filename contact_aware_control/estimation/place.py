@@ -276,8 +276,7 @@ def cost_at(
 ) -> float:
     """Return L of a place, given by its shape and its point in the shape's frame."""
     normal = outward_normal(surface, shape, point)
-    joints = surface.joints
-    return fit_at(measurement, placement, joints, friction, shape, point, normal)[0]
+    return fit_at(measurement, surface, placement, friction, shape, point, normal)[0]
 
 
 @kernel

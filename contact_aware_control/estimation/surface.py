@@ -26,9 +26,8 @@ from contact_core.robot.robot import Robot
 HIDDEN_DEPTH = 1e-3
 """A point this deep [m] in another shape is not on the surface of the union."""
 
-ROUNDING, ROUNDED_SHARE = 0.005, 0.2
-"""Radius by which edges count as rounded, where it comes to the direction of a force [m], but no
-more than this share of the half of a face: the middle of a narrow one stays flat."""
+ROUNDING = 0.005
+"""How near an edge the direction of a force may be that of a round one [m]."""
 
 ATTEMPTS = 50
 """Draws of a point that is not hidden in another shape, before the last one is taken."""
@@ -293,15 +292,17 @@ def closest_on_shape(
 
 @kernel
 def outward_normal(surface: RobotSurface, shape: int, point: np.ndarray) -> np.ndarray:
-    """Return :func:`rounded_normal` of a point (3) of a shape, in its frame."""
-    return np.array(rounded_normal(surface, shape, point[0], point[1], point[2]))
+    """Return the outward unit normal at a point of a shape, both in its frame."""
+    kind, size = surface.kind[shape], surface.size[shape]
+    _, nx, ny, nz = signed_distance(kind, size, point[0], point[1], point[2])
+    return np.array([nx, ny, nz])
 
 
 @leaf_kernel
-def rounded_normal(
+def edge_normal(
     surface: RobotSurface, shape: int, x: float, y: float, z: float
-) -> tuple[float, float, float]:
-    """Return the outward normal at a point of a shape whose edges count as rounded.
+) -> tuple[bool, float, float, float]:
+    """Return the normal that an edge would have at a point near it, if it were round.
 
     On an edge whatever lies between the normals of both faces may be the direction of a force:
     with the normal of either alone it would be outside every friction cone there.
@@ -314,7 +315,7 @@ def rounded_normal(
         z: Third coordinate.
 
     Returns:
-        The unit normal, frame of the shape.
+        (whether the point is that near an edge; the outward unit normal, frame of the shape).
     """
     kind, size = surface.kind[shape], surface.size[shape]
     nx, ny, nz = 0.0, 0.0, 0.0
@@ -325,16 +326,16 @@ def rounded_normal(
         share = _beyond(radius, size[0]) / max(radius, 1e-9)
         nx, ny, nz = share * x, share * y, _beyond(z, size[1])
     length = math.sqrt(nx * nx + ny * ny + nz * nz)
-    if length > 0.0:
-        return nx / length, ny / length, nz / length
-    _, nx, ny, nz = signed_distance(kind, size, x, y, z)
-    return nx, ny, nz
+    # On the faces themselves it is one of them.
+    if length == max(abs(nx), abs(ny), abs(nz)):
+        return False, 0.0, 0.0, 0.0
+    return True, nx / length, ny / length, nz / length
 
 
 @leaf_kernel
 def _beyond(x: float, half: float) -> float:
     """Return how far a coordinate is in the rounded part of a shape, with its sign [m]."""
-    return math.copysign(max(abs(x) - half + min(ROUNDING, ROUNDED_SHARE * half), 0.0), x)
+    return math.copysign(max(abs(x) - max(half - ROUNDING, 0.0), 0.0), x)
 
 
 @kernel

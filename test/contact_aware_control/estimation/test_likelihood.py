@@ -12,7 +12,12 @@ from contact_aware_control.estimation.likelihood import (
 )
 from contact_aware_control.estimation.measurement import Torques
 from contact_aware_control.estimation.particles import new_particles, scatter
-from contact_aware_control.estimation.surface import new_placement, place, surface_of_robot
+from contact_aware_control.estimation.surface import (
+    edge_normal,
+    new_placement,
+    place,
+    surface_of_robot,
+)
 
 WIDTH = 0.5
 FRICTION = FrictionPyramids(usual=WIDTH, largest=WIDTH, surprise=0.0)
@@ -34,8 +39,8 @@ def test_cost_and_force_against_numpy_and_nnls(robot):
             Torques(
                 torque, torque, np.diag(deviation**2), robot.joint_origins, robot.joint_axes
             ).alone.measured,
+            surface,
             placement,
-            surface.joints,
             FRICTION,
             particles.shape,
             particles.point,
@@ -46,12 +51,16 @@ def test_cost_and_force_against_numpy_and_nnls(robot):
         )
         for i, s in enumerate(particles.shape):
             point = particles.point_world[i]
-            inward = -placement.rotation[s] @ particles.normal[i]
-            t1, t2 = np.reshape(tangents(*inward), (2, 3))
-            rays = np.array([inward + WIDTH * t for t in (t1, t2, -t1, -t2)]).T
             jacobian = robot.point_jacobian(links[s], point)
-            weighted = (jacobian.T @ rays) / deviation[:, None]
-            weights, residual = nnls(weighted, torque / deviation)
+            is_edge, *round_normal = edge_normal(surface, s, *particles.point[i])
+            fits = []
+            for normal in (particles.normal[i], np.array(round_normal))[: 1 + is_edge]:
+                inward = -placement.rotation[s] @ normal
+                t1, t2 = np.reshape(tangents(*inward), (2, 3))
+                rays = np.array([inward + WIDTH * t for t in (t1, t2, -t1, -t2)]).T
+                weighted = (jacobian.T @ rays) / deviation[:, None]
+                fits.append(nnls(weighted, torque / deviation))
+            weights, residual = min(fits, key=lambda fit: fit[1])
             # The axes of joints 1-3 meet: on link 3 the Jacobian is singular, and NNLS may
             # balance rounding errors with forces of 1e15 N.
             if weights.max() < 1e6:

@@ -36,8 +36,8 @@ def setting(robot, touch):
     scatter(surface, placement, particles, 0, rng)
     evaluate(
         measurement,
+        surface,
         placement,
-        surface.joints,
         FRICTION,
         particles.shape,
         particles.point,

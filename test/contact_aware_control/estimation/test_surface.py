@@ -6,9 +6,9 @@ import pytest
 from contact_aware_control.estimation.surface import (
     HIDDEN_DEPTH,
     ROUNDING,
+    edge_normal,
     hidden,
     new_placement,
-    outward_normal,
     place,
     project,
     sample,
@@ -164,13 +164,14 @@ def test_unknown_links_and_half_spaces_are_refused(robot):
 @pytest.mark.parametrize(
     ("kind", "size"), [(ShapeKind.BOX, (0.1, 0.02, 0.03)), (ShapeKind.CYLINDER, (0.1, 0.03, 0.0))]
 )
-def test_edges_count_as_rounded(kind, size):
+def test_near_an_edge_a_force_may_have_the_direction_of_a_round_one(kind, size):
     """A force along the bisector of an edge was outside the friction cones of both its faces."""
     surface, _ = single(kind, size)
     end = size[2] if kind is ShapeKind.BOX else size[1]
     x, _, z = np.eye(3)
-    for inside, direction in ((0.0, x + z), (ROUNDING, x), (0.5 * end, x)):
-        point = size[0] * x + (end - inside) * z
-        normal = outward_normal(surface, 0, point)
+    for inside, direction in ((0.0, x + z), (0.5 * ROUNDING, 2.0 * x + z)):
+        is_edge, *normal = edge_normal(surface, 0, *(size[0] * x + (end - inside) * z))
+        assert is_edge
         np.testing.assert_allclose(normal, direction / np.linalg.norm(direction), atol=1e-9)
-    np.testing.assert_allclose(outward_normal(surface, 0, end * z), z, atol=1e-9)
+    for point in (size[0] * x + (end - ROUNDING) * z, size[0] * x, end * z):
+        assert not edge_normal(surface, 0, *point)[0]
