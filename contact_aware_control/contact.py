@@ -85,15 +85,14 @@ class ContactEstimate:
     @property
     def place_within(self) -> float:
         """How far from its point the contact may be, at two standard deviations [m]."""
-        return 2.0 * sqrt(max(0.0, float(np.linalg.eigvalsh(self.point_covariance)[-1])))
+        return within(self.point_covariance)
 
     @property
     def line_within(self) -> float:
         """How far from the line of its force the contact may be, likewise [m]."""
         along = self.force_world / max(self.force, 1e-9)
         beside = np.eye(3) - along[:, None] * along
-        covariance = beside @ self.point_covariance @ beside
-        return 2.0 * sqrt(max(0.0, float(np.linalg.eigvalsh(covariance)[-1])))
+        return within(beside @ self.point_covariance @ beside)
 
     @classmethod
     def known(
@@ -161,3 +160,12 @@ class ContactReport:
     def lacks_payload(self) -> bool:
         """Whether the torques do not show the payload that was declared."""
         return self.undeclared_load < -MISSING
+
+
+def within(covariance: np.ndarray) -> float:
+    """Return how far something may be from where it is told, at two standard deviations [m].
+
+    Args:
+        covariance: (3, 3) of where it is [m^2].
+    """
+    return 2.0 * sqrt(max(0.0, float(np.linalg.eigvalsh(covariance)[-1])))

@@ -33,6 +33,7 @@ TOLD: Columns = (
     ("announced", "announced", 1.0, ".0%"),
     ("right", "right", 1.0, ".1%"),
     ("of loc.", "right_locatable", 1.0, ".1%"),
+    ("told", "told", 1.0, ".0%"),
     ("in region", "in_region", 1.0, ".1%"),
     ("mislead.", "misleading", 1.0, ".1%"),
     ("link", "right_link", 1.0, ".1%"),

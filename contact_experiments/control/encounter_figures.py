@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,10 +38,10 @@ CLEAR = 1.5
 """A contact is to be felt if its torques are so much more than those that just show."""
 AROUND = 0.1
 """How long before and after a contact has to be clear to count as unchanged [s]."""
-FREE, UNSURE, LINE, PLACE = "free", "unsure", "line of force", "place"
-"""What is said of a touch: nothing; that it is there, or may be a load; on which line it presses;
-where it is."""
-ANNOUNCED = (LINE, PLACE)
+FREE, UNSURE, REGION, LINE, PLACE = "free", "unsure", "region", "line of force", "place"
+"""What is said of a touch: nothing; that it is there, or may be a load; where or on which line it
+is, but not to within NEAR; to within NEAR on which line it presses; or where it is."""
+ANNOUNCED, TOLD = (LINE, PLACE), (REGION, LINE, PLACE)
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,11 @@ class TouchFigures:
         wrench_known: Whether they tell at least its line of force.
         alone: Whether it did not begin at once with another.
         felt_after: When something was felt [s]; inf: never.
-        announced_after: When its place or line was told [s]; inf: never.
+        announced_after: When its place or line was told to within NEAR [s]; inf: never.
         announced: For how long it was [s].
         right: For how long rightly [s].
+        told_after: When anything was told of where it is [s]; inf: never.
+        told: For how long it was [s].
         in_region: For how long no farther from the truth than was told, or than NEAR [s].
         misleading: For how long FAR from the truth [s].
         right_link: For how long with the link's name right [s].
@@ -89,6 +91,8 @@ class TouchFigures:
     announced_after: float
     announced: float
     right: float
+    told_after: float
+    told: float
     in_region: float
     misleading: float
     right_link: float
@@ -185,6 +189,22 @@ def judge_episode(run: EncounterRun, data: ExperimentData, controller: str) -> E
     )
 
 
+class _Said(NamedTuple):
+    """What is said of a touch.
+
+    Attributes:
+        verdict: In words above.
+        known: What the estimate's flags say is known: PLACE, LINE, UNSURE or FREE.
+        error: How far from the truth it is [m].
+        within: How far it may be, as told [m].
+    """
+
+    verdict: str
+    known: str
+    error: float
+    within: float
+
+
 class _Judge:
     """Compares what was said with the truth, tick by tick."""
 
@@ -248,19 +268,14 @@ class _Judge:
         armature = np.array(run.run.plant.scene.config.robot.effective_armature)
         mass = effective_mass(self._robot, armature, run.positions[begin], row)
         speed = obstacle.speed or float(abs(row @ self._velocity(begin)))
-        verdicts = [self._verdict(k, i) for k in range(begin, end)]
+        said = [self._said(k, i) for k in range(begin, end)]
         felt = [k for k in range(begin, end) if run.run.found[k].contacts]
-        told = [k for k, (verdict, _) in enumerate(verdicts) if verdict in ANNOUNCED]
-        errors = np.array([verdicts[k][1] for k in told])
+        announced = [k for k, what in enumerate(said) if what.verdict in ANNOUNCED]
+        told = [k for k, what in enumerate(said) if what.verdict in TOLD]
+        errors = np.array([said[k].error for k in told])
         estimates = [self._assigned[begin + k][i] for k in told]
-        regions = np.array(
-            [
-                e.place_within if verdicts[k][0] == PLACE else e.line_within
-                for k, e in zip(told, estimates, strict=True)
-            ]
-        )
         clear = np.array([self._is_clear(k, i) for k in range(begin, end)])
-        changes, unchanged = self._changes(begin, end, clear, [v for v, _ in verdicts])
+        changes, unchanged = self._changes(begin, end, clear, [what.known for what in said])
         steady = force[later - begin :]
         return TouchFigures(
             link=obstacle.link,
@@ -273,13 +288,15 @@ class _Judge:
             wrench_known=bool(prospect.wrench_known[0]),
             alone=alone,
             felt_after=period * (felt[0] - begin) if felt else math.inf,
-            announced_after=period * told[0] if told else math.inf,
-            announced=period * len(told),
-            right=period * int((errors <= NEAR).sum()) if told else 0.0,
-            in_region=period * int((errors <= np.maximum(regions, NEAR)).sum()) if told else 0.0,
+            announced_after=period * announced[0] if announced else math.inf,
+            announced=period * len(announced),
+            right=period * sum(said[k].error <= NEAR for k in announced),
+            told_after=period * told[0] if told else math.inf,
+            told=period * len(told),
+            in_region=period * sum(said[k].error <= max(said[k].within, NEAR) for k in told),
             misleading=period * int((errors > FAR).sum()) if told else 0.0,
             right_link=period * sum(self._same_body(e.link, obstacle.link) for e in estimates),
-            unsure=period * sum(verdict == UNSURE for verdict, _ in verdicts),
+            unsure=period * sum(what.verdict == UNSURE for what in said),
             errors=tuple(np.percentile(errors, (50, 90)).tolist()) if told else (math.nan,) * 2,
             changes=changes,
             unchanged=unchanged,
@@ -289,18 +306,23 @@ class _Judge:
             p99=float(np.percentile(steady, 99)) if steady.size else math.nan,
         )
 
-    def _verdict(self, k: int, i: int) -> tuple[str, float]:
-        """Return what is said of an obstacle that touches, and how far from the truth [m]."""
+    def _said(self, k: int, i: int) -> _Said:
+        """Return what is said of an obstacle that touches."""
         contact, pressed = self._assigned[k].get(i), self._run.pressed[k][i]
         if contact is None or pressed is None:
-            return FREE, math.inf
+            return _Said(FREE, FREE, math.inf, 0.0)
+        if contact.ambiguous or not contact.wrench_known:
+            return _Said(UNSURE, UNSURE, math.inf, 0.0)
+        known = PLACE if contact.identifiable else LINE
         offset = contact.point_world - pressed.point
-        if contact.identifiable and not contact.ambiguous:
-            return PLACE, float(np.linalg.norm(offset))
-        if contact.wrench_known and not contact.ambiguous:
-            along = contact.force_world / max(contact.force, 1e-9)
-            return LINE, float(np.linalg.norm(np.cross(offset, along)))
-        return UNSURE, math.inf
+        along = contact.force_world / max(contact.force, 1e-9)
+        place = float(np.linalg.norm(offset)), contact.place_within
+        line = float(np.linalg.norm(np.cross(offset, along))), contact.line_within
+        if known == PLACE and contact.place_within <= NEAR:
+            return _Said(PLACE, known, *place)
+        if contact.line_within <= NEAR:
+            return _Said(LINE, known, *line)
+        return _Said(REGION, known, *(place if known == PLACE else line))
 
     def _changes(
         self, begin: int, end: int, clear: np.ndarray, verdicts: Sequence[str]
@@ -376,22 +398,23 @@ def summarize(episodes: Sequence[EpisodeFigures], limit: float) -> dict[str, Any
         ``phantoms_h`` without and ``tool_phantoms_h`` with an undeclared tool, per hour of nothing
         touching the arm; ``touches`` of PROMPT or more and shares of those: ``locatable``, ``felt``
         among what the torques show, and of the locatable ones ``announced``, both within PROMPT;
-        of the time that something is announced, shares ``right``, ``in_region`` and
-        ``misleading``; number of
-        touches that were ``wrong`` for more than PROMPT; ``flicker``, changes of the verdict a
-        second; quantiles of the force over its limit ``p99`` [1] where the link can yield and
-        ``p99_fast`` where it cannot; ``peak`` over v sqrt(k m); ``tracking`` [m].
+        of the time that a place or line is announced to within NEAR, share ``right``; of the
+        touches' time, share ``told`` where it is at all; of that, shares ``in_region`` that is told
+        and ``misleading``; number of touches that were ``wrong`` for more than PROMPT;
+        ``flicker``, changes of what is known a second; quantiles of the force over its limit
+        ``p99`` [1] where the link can yield and ``p99_fast`` where it cannot; ``peak`` over
+        v sqrt(k m); ``tracking`` [m].
     """
     plain = [e for e in episodes if not e.tool]
     tooled = [e for e in episodes if e.tool]
     touches = [t for e in plain for t in e.touches if t.duration >= PROMPT]
     shown = [t for t in touches if t.force >= CLEAR * t.felt_force]
     locatable = [t for t in touches if t.locatable]
-    announced = sum(t.announced for t in touches)
+    announced, told = sum(t.announced for t in touches), sum(t.told for t in touches)
     wrong = [t for t in touches if t.announced - t.right > PROMPT]
     yields = [t.p99 / limit for t in touches if t.yields and math.isfinite(t.p99)]
     fast = [t.p99 / limit for t in touches if not t.yields and math.isfinite(t.p99)]
-    errors = [t.errors for t in touches if t.announced > 0.0]
+    errors = [t.errors for t in touches if t.told > 0.0]
     return {
         "episodes": len(episodes),
         "free_h": sum(e.free for e in plain) / 3600.0,
@@ -419,9 +442,10 @@ def summarize(episodes: Sequence[EpisodeFigures], limit: float) -> dict[str, Any
         "right_locatable": _rate(
             sum(t.right for t in locatable), sum(t.announced for t in locatable)
         ),
-        "in_region": _rate(sum(t.in_region for t in touches), announced),
-        "misleading": _rate(sum(t.misleading for t in touches), announced),
-        "right_link": _rate(sum(t.right_link for t in touches), announced),
+        "told": _rate(told, sum(t.duration for t in touches)),
+        "in_region": _rate(sum(t.in_region for t in touches), told),
+        "misleading": _rate(sum(t.misleading for t in touches), told),
+        "right_link": _rate(sum(t.right_link for t in touches), told),
         "error_p50": _quantile([e[0] for e in errors], 50),
         "error_p90": _quantile([e[1] for e in errors], 90),
         "wrong": len(wrong),

@@ -15,6 +15,7 @@ import numpy as np
 import pinocchio as pin
 from contact_stack_msgs.msg import ControllerStatus
 
+from contact_aware_control.contact import within
 from contact_core.base.errors import choices
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.inverse_kinematics import InverseKinematics
@@ -113,8 +114,7 @@ class Listener:
         self.now.estimated_points, self.now.estimated_forces = _points_and_forces(contacts)
         self.now.estimated_normals = [vector(c.normal, "normal", 1.01) for c in contacts]
         self.now.felt = [
-            f"feels {np.linalg.norm(force):.1f} N at {self._called(contact.link)}"
-            + ("" if contact.identifiable else ", or elsewhere")
+            f"feels {np.linalg.norm(force):.1f} N at {self._called(contact.link)}{_where(contact)}"
             for contact, force in zip(contacts, self.now.estimated_forces, strict=True)
         ]
 
@@ -170,6 +170,14 @@ def _points_and_forces(contacts: Sequence[Any]) -> tuple[list[np.ndarray], list[
         [vector(contact.point, "point", MAX_POSITION) for contact in contacts],
         [vector(contact.force, "force", MAX_FORCE) for contact in contacts],
     )
+
+
+def _where(contact: Any) -> str:
+    """Return how exactly the place of a contact is known, in words."""
+    if contact.identifiable:
+        entries = numbers(contact.point_covariance, "point_covariance", MAX_POSITION**2)
+        return f", within {math.ceil(100.0 * within(entries.reshape(3, 3)))} cm"
+    return ", somewhere on the arrow's line" if contact.same_wrench else ", or elsewhere"
 
 
 def _error(message: Any, field: str) -> float:

@@ -17,6 +17,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import viser
+from contact_stack_msgs.msg import Contact, ContactArray
 from page import line_to, messages_of, visit, words_of
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
@@ -345,6 +346,22 @@ def test_the_pace_of_a_simulation_is_that_of_the_last_second():
         measured = pace.measure(0.25 * k / 30.0, 100.0 + k / 30.0)
     assert measured == pytest.approx(0.25)
     assert np.isnan(pace.measure(0.0, 102.0))
+
+
+def feel(**changes):
+    """Return what the page says of one contact, of 12 N with a standard deviation of 1 cm."""
+    contact = Contact(link="arm", **changes)
+    contact.force.x, contact.normal.x = 12.0, 1.0
+    contact.point_covariance[::4] = 1e-4
+    listener = Listener(("arm",), (), 15.0)
+    listener.hear("contacts", ContactArray(contacts=[contact]))
+    return listener.now.felt
+
+
+def test_the_page_says_how_exactly_a_place_is_known():
+    assert feel(identifiable=True) == ["feels 12.0 N at arm, within 2 cm"]
+    assert feel(same_wrench=True) == ["feels 12.0 N at arm, somewhere on the arrow's line"]
+    assert feel() == ["feels 12.0 N at arm, or elsewhere"]
 
 
 def cloud(points, **changes):
