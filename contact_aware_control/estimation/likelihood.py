@@ -39,6 +39,10 @@ have such systems."""
 FORCE_PRIOR = 100.0
 """Standard deviation [N] of a force about which the torques say nothing."""
 
+EDGE_SURPRISE = 0.1
+"""What a force about the normal of a round edge adds to L, at every sample: where a face explains
+the torque as well, its normal counts."""
+
 
 class FrictionPyramids(NamedTuple):
     """Two friction pyramids: most contacts are inside the narrow one, all in the wide one.
@@ -165,6 +169,7 @@ def fit_at(
     if is_edge:
         ex, ey, ez = _into(placement, shape, ex, ey, ez)
         other, gx, gy, gz = best_force(measurement, joints, x, y, z, ex, ey, ez, friction)
+        other += EDGE_SURPRISE
         if other < cost:
             return other, x, y, z, gx, gy, gz, ex, ey, ez
     return cost, x, y, z, fx, fy, fz, nx, ny, nz
