@@ -49,8 +49,9 @@ MIN_RISK, MAX_RISK = 0.001, 0.5
 SIGMA_FACTORS = (1.0, 2.0, 4.0)
 """Robust plans are made for the example's sigma times each of these, to start from."""
 TIGHTENINGS, CHANGE = 3, (0.5, 2.0)
-"""How often another tail is planned for: a smaller one where worlds between those fail, a larger
-one where the plan pays for fewer failures than are accepted; and by what factor."""
+"""How often another tail is planned for: a smaller one where a few more worlds fail than are
+accepted, a larger one where the plan pays for fewer failures; and by what factor. Where many
+worlds between those that are planned for fail, there are twice as many of these."""
 TIMID = 0.5
 """Share of the risk below which that is tried."""
 NEARLY = 1.5
@@ -265,6 +266,7 @@ class _Search:
         self._uncertain = uncertain = _with_tails(uncertain, risk, settings.confidence)
         self._measured = [given for given in uncertain.values() if isinstance(given, Stretched)]
         self._substeps = self._first = first_substeps(problem, failure, settings)
+        self._worlds = settings.worlds
         self._seen = _seen_worlds(problem, uncertain, settings)
         self._checks = 0
         self._median = spread_worlds(problem, uncertain, 0, 0.5, settings.seed)
@@ -275,7 +277,7 @@ class _Search:
     def solve(self, controls: np.ndarray) -> bool:
         """Improve some controls, and say whether they keep what can be promised."""
         settings, tail = self.settings, TAIL * self._risk
-        self._substeps = self._first
+        self._substeps, self._worlds = self._first, settings.worlds
         weight, scale = self._weight(controls), _large(controls)
         for _ in range(1 + TIGHTENINGS):
             shot = self._improve(controls, tail, scale, weight)
@@ -291,7 +293,10 @@ class _Search:
                 break  # others would only be harder
             if self.kept is not None and rate.drawn > self._risk:
                 break
-            tail = min(tail * np.clip(self._risk / rate.drawn, *CHANGE), 0.5)
+            if rate.drawn > NEARLY * self._risk:
+                self._worlds *= 2
+            else:
+                tail = min(tail * np.clip(self._risk / rate.drawn, *CHANGE), 0.5)
         return self.kept is not None
 
     def _improve(self, controls: np.ndarray, tail: float, scale: float, weight: float) -> Shot:
@@ -384,7 +389,7 @@ class _Search:
     def _shooting(self, tail: float, finer: int = 1, rough: int = 0, parts: int = 1) -> Shooting:
         settings, config = self.settings, self.settings.shooting
         config = dataclasses.replace(config, nodes=max(2, config.nodes // parts))
-        worlds = spread_worlds(self._problem, self._uncertain, settings.worlds, tail, settings.seed)
+        worlds = spread_worlds(self._problem, self._uncertain, self._worlds, tail, settings.seed)
         return Shooting(
             self._problem, self._failure, worlds, settings.margin, config,
             partial(simulate_worlds, substeps=finer * self._substeps),
