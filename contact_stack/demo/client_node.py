@@ -167,8 +167,8 @@ class ClientNode(GuardedNode, ABC, Generic[Data]):
         self._participant = Participant(self, NAME, self._tick) if lockstep else None
         self._inputs = TickInputs(list(heard), self._handle_tick)
         for topic, kind in {**(recorded or {}), **heard}.items():
-            stamped = next(iter(kind.get_fields_and_field_types().values())) == HEADER
-            record = stamped and topic not in heard
+            fields: dict[str, str] = kind.get_fields_and_field_types()  # type: ignore[attr-defined]
+            record = topic not in heard and next(iter(fields.values())) == HEADER
             receive = partial(self._record if record else self._receive, topic, kind)
             self.create_subscription(kind, topic, receive, signal_subscription(lockstep), raw=True)
         self._discovery = steady_timer(self, DISCOVERY_PERIOD, self._discover)

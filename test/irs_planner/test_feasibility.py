@@ -122,6 +122,8 @@ def test_an_upright_pitch_is_refused_by_name(tmp_path) -> None:
     scene = str(write_scene(tmp_path, "carton"))
     with pytest.raises(ConfigError, match=r"thing/pitch is 1.57 rad, where roll and yaw are one"):
         scene_problem(scene, {"thing/x": 0.6}, {"thing/pitch": np.pi / 2.0})
+    # Near it they are two.
+    assert scene_problem(scene, {"thing/x": 0.6}, {"thing/pitch": 0.45 * np.pi})
 
 
 def test_what_moves_in_itself_is_refused_by_name(tmp_path) -> None:

@@ -78,6 +78,12 @@ def test_a_sliding_block_stops_where_friction_stops_it() -> None:
     speed = 0.1 * (30.0 - worlds.friction * GRAVITY)
     way = 0.05 * speed + speed**2 / (2.0 * worlds.friction * GRAVITY)
     np.testing.assert_allclose(motion.position[:, -1, 0], way, atol=0.01 * speed.max())
+    # It slips as fast as it slides, and rests on its weight.
+    bounds = FailureConfig(slip_speed=2.0, contact_force=5.0)
+    use = severity(use_of_bounds(problem, bounds, motion, worlds))
+    weight = motion.normal_force.reshape(len(worlds), -1).max(axis=1)
+    slip = np.abs(motion.velocity[:, :, 0]).max(axis=1)
+    np.testing.assert_allclose(use, np.maximum(slip / 2.0, weight / 5.0), rtol=1e-6)
 
 
 def test_impact_speed_is_that_of_a_fall() -> None:

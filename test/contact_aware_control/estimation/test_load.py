@@ -220,6 +220,19 @@ def test_a_contact_that_presses_harder_is_no_load(robot):
     assert set(verdicts[10:]) == {Verdict.CONTACT}
 
 
+@pytest.mark.parametrize(("moment", "verdict"), [(0.2, Verdict.CONTACT), (0.0, Verdict.AMBIGUOUS)])
+def test_nothing_without_a_mass_has_a_moment(robot, moment, verdict):
+    """What turns the hand as 1 kg would 0.2 m beside it, and weighs nothing, is no load."""
+    classifier, regressor = LoadClassifier(7, LoadConfig(), threshold=20.0), ErrorRegressor(robot)
+    rng = np.random.default_rng(0)
+    robot.update(HOME)
+    matrix = regressor.at(HOME, STILL, STILL)[:, -4:]
+    for _ in range(50):
+        torque = matrix @ [0.0, moment, moment, 0.0] + NOISE * rng.standard_normal(7)
+        told = classifier.update(torque, NOISE**2 * np.eye(7), matrix, np.zeros(4), PERIOD)
+    assert told is verdict
+
+
 def test_a_payload_counts_only_once_the_torque_shows_it(make_plant, robot):
     """Declared by mistake it makes no contact and moves nothing; it is named until it is there."""
     plant = make_plant(seed=1)
