@@ -57,6 +57,7 @@ def test_robust_plan_beside_its_reference(
         assert (tmp_path / name).stat().st_size > 10_000
 
 
+@pytest.mark.verify
 def test_sled_under_other_friction_and_height_in_tamsi_sim(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

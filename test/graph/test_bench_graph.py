@@ -49,6 +49,7 @@ def test_nothing_that_is_asked_for_keeps_a_stop_waiting(tmp_path, ros_domain):
         assert kind["p99"] <= 0.01
 
 
+@pytest.mark.verify
 def test_a_short_run_measures_every_phase(tmp_path, ros_domain):
     figures = tmp_path / "graph.json"
     command = [sys.executable, "-m", "contact_stack.cli", "bench", "graph", "--seconds", "1"]

@@ -187,6 +187,7 @@ def test_long_plans_end_when_they_should(client: PlanningClient) -> None:
     assert len(result.trajectory.points) == 31
 
 
+@pytest.mark.verify
 def test_an_own_problem_is_planned_as_by_the_library(
     client: PlanningClient, tmp_path: Path
 ) -> None:

@@ -149,6 +149,7 @@ def carry_out(problem, result, name):
     return item.position
 
 
+@pytest.mark.verify
 def test_a_search_lifts_the_box_by_two_arms_also_in_the_simulator(model):
     result = plan_globally(model.problem, SearchSettings(seed=2, judge="none"))
     assert result.goal_reached

@@ -206,6 +206,7 @@ def sled() -> Example:
     return dataclasses.replace(example, uncertain={"friction": Normal(0.4, 0.1)})
 
 
+@pytest.mark.verify
 def test_the_sled_keeps_its_promise(sled: Example) -> None:
     """In worlds that had no part in planning, and in tamsi_sim."""
     problem = sled.robust_problem

@@ -87,6 +87,7 @@ def test_a_controller_of_ones_own_is_in_the_figure_with_two_processes(load) -> N
     assert matplotlib.colors.to_hex(line.get_color()) not in ours
 
 
+@pytest.mark.verify
 def test_an_estimator_of_ones_own_is_in_the_figure(load) -> None:
     plugin = load("05_own_estimator.py")
     effort = Effort(

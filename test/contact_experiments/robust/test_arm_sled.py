@@ -12,6 +12,7 @@ TIME = np.linspace(0.0, 1.0, 51)
 WAY = 0.2 * (3.0 - 2.0 * TIME) * TIME**2
 
 
+@pytest.mark.verify
 def test_friction_costs_time_but_hardly_any_way() -> None:
     slides = {}
     for friction in (0.1, 0.7):
