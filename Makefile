@@ -44,8 +44,7 @@ browser:
 	else echo "npm was not found: tests in a browser will be skipped" >&2; fi
 
 # A test that hangs where no signal reaches it ends its worker, and shows what every thread was doing.
-# One more than there are processors: tests of the graph wait for one another's nodes now and then.
-WORKERS := --numprocesses $(shell expr $$(nproc) + 1) --maxprocesses 4 -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
+WORKERS := --numprocesses auto --maxprocesses 4 -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
 
 test: lint browser
 	@$(VENV)/python -m pytest $(WORKERS) --dist worksteal
