@@ -52,6 +52,8 @@ TIGHTENINGS, CHANGE = 3, (0.5, 2.0)
 """How often another tail is planned for: a smaller one where a few more worlds fail than are
 accepted, a larger one where the plan pays for fewer failures; and by what factor. Where many
 worlds between those that are planned for fail, there are twice as many of these."""
+MAX_WORLDS = 4
+"""How many times as many at most."""
 TIMID = 0.5
 """Share of the risk below which that is tried."""
 NEARLY = 1.5
@@ -293,7 +295,7 @@ class _Search:
                 break  # others would only be harder
             if self.kept is not None and rate.drawn > self._risk:
                 break
-            if rate.drawn > NEARLY * self._risk:
+            if rate.drawn > NEARLY * self._risk and self._worlds < MAX_WORLDS * settings.worlds:
                 self._worlds *= 2
             else:
                 tail = min(tail * np.clip(self._risk / rate.drawn, *CHANGE), 0.5)
