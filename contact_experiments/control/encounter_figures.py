@@ -62,8 +62,7 @@ class TouchFigures:
         announced_after: When its place or line was told to within NEAR [s]; inf: never.
         announced: For how long it was [s].
         right: For how long rightly [s].
-        told_after: When anything was told of where it is [s]; inf: never.
-        told: For how long it was [s].
+        told: For how long anything was told of where it is [s].
         in_region: For how long no farther from the truth than was told, or than NEAR [s].
         misleading: For how long FAR from the truth [s].
         right_link: For how long with the link's name right [s].
@@ -91,7 +90,6 @@ class TouchFigures:
     announced_after: float
     announced: float
     right: float
-    told_after: float
     told: float
     in_region: float
     misleading: float
@@ -291,7 +289,6 @@ class _Judge:
             announced_after=period * announced[0] if announced else math.inf,
             announced=period * len(announced),
             right=period * sum(said[k].error <= NEAR for k in announced),
-            told_after=period * told[0] if told else math.inf,
             told=period * len(told),
             in_region=period * sum(said[k].error <= max(said[k].within, NEAR) for k in told),
             misleading=period * int((errors > FAR).sum()) if told else 0.0,
@@ -318,9 +315,9 @@ class _Judge:
         along = contact.force_world / max(contact.force, 1e-9)
         place = float(np.linalg.norm(offset)), contact.place_within
         line = float(np.linalg.norm(np.cross(offset, along))), contact.line_within
-        if known == PLACE and contact.place_within <= NEAR:
+        if known == PLACE and place[1] <= NEAR:
             return _Said(PLACE, known, *place)
-        if contact.line_within <= NEAR:
+        if line[1] <= NEAR:
             return _Said(LINE, known, *line)
         return _Said(REGION, known, *(place if known == PLACE else line))
 
