@@ -267,8 +267,8 @@ class _Search:
         self._risk, self.settings, self._stop = risk, settings, stop
         self._uncertain = uncertain = _with_tails(uncertain, risk, settings.confidence)
         self._measured = [given for given in uncertain.values() if isinstance(given, Stretched)]
-        self._substeps = self._first = first_substeps(problem, failure, settings)
-        self._worlds = settings.worlds
+        self._first = first_substeps(problem, failure, settings)
+        self._start_over()
         self._seen = _seen_worlds(problem, uncertain, settings)
         self._checks = 0
         self._median = spread_worlds(problem, uncertain, 0, 0.5, settings.seed)
@@ -279,7 +279,7 @@ class _Search:
     def solve(self, controls: np.ndarray) -> bool:
         """Improve some controls, and say whether they keep what can be promised."""
         settings, tail = self.settings, TAIL * self._risk
-        self._substeps, self._worlds = self._first, settings.worlds
+        self._start_over()
         weight, scale = self._weight(controls), _large(controls)
         for _ in range(1 + TIGHTENINGS):
             shot = self._improve(controls, tail, scale, weight)
@@ -300,6 +300,10 @@ class _Search:
             else:
                 tail = min(tail * np.clip(self._risk / rate.drawn, *CHANGE), 0.5)
         return self.kept is not None
+
+    def _start_over(self) -> None:
+        """Take the first time step and number of worlds again: neither is owed to another start."""
+        self._substeps, self._worlds = self._first, self.settings.worlds
 
     def _improve(self, controls: np.ndarray, tail: float, scale: float, weight: float) -> Shot:
         """Improve controls in the world: whoever optimises makes use of what a long step does."""
@@ -339,7 +343,7 @@ class _Search:
         if config.generations == 0:
             yield controls
             config, attempts = dataclasses.replace(config, generations=FALLBACK), 1
-        self._substeps = self._first
+        self._start_over()
         shooting = self._shooting(TAIL * self._risk)
         draw = generator(self.settings.seed, "exploration")
         scale, weight = _large(controls), self._weight(controls)
