@@ -143,7 +143,7 @@ class TorqueErrors:
         self._matrix = self._regressor.at(q, self._friction, self._velocity)
         expected, covariance, self._doubt = _expect(
             self._matrix, self._mean, self._covariance, self._velocity,
-            np.abs(self._friction - self._slow_friction),
+            self._friction, self._slow_friction,
         )  # fmt: skip
         return expected, covariance
 
@@ -223,7 +223,8 @@ def _expect(
     mean: np.ndarray,
     covariance: np.ndarray,
     velocity: np.ndarray,
-    turning: np.ndarray,
+    friction: np.ndarray,
+    slow_friction: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return H m, H P H^T with the doubt about friction on its diagonal, and that doubt (n)."""
     n, size = matrix.shape
@@ -244,7 +245,7 @@ def _expect(
             total[i, j] = total[j, i] = entry
         reach = mean[n + i] ** 2 + covariance[n + i, n + i]
         sliding = min(abs(velocity[i]) / SLIDING_SPEED, 1.0)
-        unknown = max(STUCK * (1.0 - sliding), turning[i])
+        unknown = max(STUCK * (1.0 - sliding), abs(friction[i] - slow_friction[i]))
         doubt[i] = reach * (unknown + SLIDING) ** 2
         total[i, i] += doubt[i]
     return expected, total, doubt
