@@ -174,11 +174,12 @@ class Receiver:
         arm, report, goal, config = after.arm, after.report, after.goal, self._config
         contacts = () if report is None else report.contacts
         limits = {} if goal is None else goal.force_limits
-        located, known, claimed, planned = [], True, 0.0, 0.0
+        located, known, claimed, planned, hardest = [], True, 0.0, 0.0, 0.0
         for contact in contacts:
             if contact.wrench_known:
                 located.append(contact)
                 claimed += contact.force
+                hardest = max(hardest, contact.force)
                 planned += limits.get(contact.link, config.force.limit)
             elif not contact.force < config.force.contact_on:
                 known = False
@@ -209,7 +210,7 @@ class Receiver:
             has_reference=goal is not None,
             identifiable=known and reflex.unexplained_force == 0.0,
             force_ratio=max(ratio, reflex.force_ratio),
-            force=max([reflex.force, *(contact.force for contact in located)]),
+            force=max(reflex.force, hardest),
             torque_exceeded=exceeded,
         )
 

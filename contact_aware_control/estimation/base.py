@@ -44,6 +44,7 @@ class EstimatorOutput:
         calibrated: Whether the arm's errors are known from a calibration.
         load: Mass of what the torques show to hang on the arm beside the declared payload [kg];
             negative: less hangs there than was declared.
+        least_force: Least sum of contact forces that causes the torque, 0 without contacts [N].
     """
 
     stamp_ns: int
@@ -56,6 +57,7 @@ class EstimatorOutput:
     residual: float = 0.0
     calibrated: bool = False
     load: float = 0.0
+    least_force: float = 0.0
 
     def report(self, stamp: int) -> ContactReport:
         """Return what the controller is told.

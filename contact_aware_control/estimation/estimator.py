@@ -134,7 +134,9 @@ class ContactEstimator(Estimator):
         )
         if verdict is Verdict.LOAD:
             self._tracker.end_all(stamp_ns)
-        return self._decide(stamp_ns, contacts, [estimate.deviation for _, estimate in found])
+        least = self._levers.least_force(q, free.smooth) if found else 0.0
+        deviations = [estimate.deviation for _, estimate in found]
+        return self._decide(stamp_ns, contacts, deviations, least)
 
     def _take_held(self, stamp_ns: int) -> None:
         """Change the surface with what is held; nothing is known of contacts there."""
@@ -276,6 +278,7 @@ class ContactEstimator(Estimator):
         stamp_ns: int,
         contacts: tuple[ContactEstimate, ...] | None,
         deviations: Sequence[float] = (),
+        least: float = 0.0,
     ) -> EstimatorOutput:
         """Tell what was found; None stands for a sample that was refused."""
         balance = self._balance
@@ -290,6 +293,7 @@ class ContactEstimator(Estimator):
             residual=self._residual,
             calibrated=balance.calibrated,
             load=balance.undeclared_mass,
+            least_force=least,
         )
 
     def _status(

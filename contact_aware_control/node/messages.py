@@ -93,6 +93,7 @@ class ContactsMessage:
         message.contacts = [own for own, _ in self._contacts[: len(found)]]
         message.state = STATES[output.status] if tared else ContactArray.UNTARED
         message.external_torque_free = array("d", output.torque.tobytes())
+        message.least_force = output.least_force
         message.residual = math.sqrt(output.residual)
         message.calibrated = output.calibrated
         message.undeclared_load = output.load

@@ -354,14 +354,14 @@ def feel(**changes):
     contact.force.x, contact.normal.x = 12.0, 1.0
     contact.point_covariance[::4] = 1e-4
     listener = Listener(("arm",), (), 15.0)
-    listener.hear("contacts", ContactArray(contacts=[contact]))
-    return listener.now.felt
+    listener.hear("contacts", ContactArray(contacts=[contact], least_force=5.0))
+    return listener.now.felt, listener.now.estimated_force
 
 
 def test_the_page_says_how_exactly_a_place_is_known():
-    assert feel(identifiable=True) == ["feels 12.0 N at arm, within 2 cm"]
-    assert feel(same_wrench=True) == ["feels 12.0 N at arm, somewhere on the arrow's line"]
-    assert feel() == ["feels 12.0 N at arm, or elsewhere"]
+    assert feel(identifiable=True) == (["feels 12.0 N at arm, within 2 cm"], 12.0)
+    assert feel(same_wrench=True) == (["feels 12.0 N at arm, somewhere on the arrow's line"], 12.0)
+    assert feel() == (["feels at least 5.0 N at arm, or elsewhere"], 5.0)
 
 
 def cloud(points, **changes):

@@ -79,7 +79,14 @@ def test_too_many_contacts_are_rejected_before_any_is_read(robot: Robot) -> None
 def output(robot: Robot, *contacts: ContactEstimate) -> EstimatorOutput:
     torque = np.arange(float(robot.n))
     return EstimatorOutput(
-        2_500_000_001, EstimatorStatus.CONTACT, contacts, torque, torque, residual=4.0, load=0.5
+        2_500_000_001,
+        EstimatorStatus.CONTACT,
+        contacts,
+        torque,
+        torque,
+        residual=4.0,
+        load=0.5,
+        least_force=3.0,
     )
 
 
@@ -103,6 +110,7 @@ def test_what_was_found_arrives_and_nothing_of_what_was_found_before(robot: Robo
         report = from_message(deserialize_message(serialize_message(sent), ContactArray), robot, 7)
         assert (sent.header.stamp.sec, sent.header.stamp.nanosec) == (2, 500_000_001)
         assert (sent.header.frame_id, sent.residual, sent.undeclared_load) == ("base", 2.0, 0.5)
+        assert sent.least_force == 3.0
         np.testing.assert_array_equal(report.free_torque, np.arange(7.0))
         for got, put in zip(report.contacts, found, strict=True):
             for field in fields(ContactEstimate):
