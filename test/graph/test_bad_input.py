@@ -159,9 +159,7 @@ def test_a_command_that_is_not_finite_never_reaches_the_arm(held: GraphClient, d
     client.spin_until(lambda: "not finite" in _diagnostic(client, "tamsi_sim", "last_rejection"))
     assert np.abs(np.array(client.latest("truth/joint_states").position) - start).max() < 1e-4
     # Whoever else commands makes the controller wait until it is asked to go on.
-    client.spin_until(
-        lambda: client.latest("controller_status").status_name == "FOREIGN_COMMAND"
-    )
+    client.spin_until(lambda: client.latest("controller_status").status_name == "FOREIGN_COMMAND")
     client.node.destroy_publisher(publisher)
     client.spin_until(lambda: client.latest("controller_status").status_name == "NOT_ARMED")
     ask_until_granted(client, "resume")
