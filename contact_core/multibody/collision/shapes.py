@@ -43,6 +43,12 @@ class Shape:
     mesh: ConvexMesh | None = None
 
     @property
+    def hull(self) -> ConvexMesh:
+        """The polyhedron of a mesh."""
+        assert self.mesh is not None
+        return self.mesh
+
+    @property
     def bounding_radius(self) -> float:
         """Radius [m] of the sphere about the shape's origin that holds the shape."""
         a, b, _ = self.size
@@ -55,9 +61,10 @@ class Shape:
                 return a + b
             case ShapeKind.CYLINDER:
                 return float(np.hypot(a, b))
-        if self.mesh is not None:
-            return float(np.linalg.norm(self.mesh.vertices, axis=1).max())
-        return np.inf
+            case ShapeKind.MESH:
+                return float(np.linalg.norm(self.hull.vertices, axis=1).max())
+            case ShapeKind.HALF_SPACE:
+                return np.inf
 
     @property
     def balls(self) -> np.ndarray:
@@ -74,8 +81,11 @@ class Shape:
                 return np.column_stack([corners, np.zeros(8)])
             case ShapeKind.CAPSULE | ShapeKind.CYLINDER:
                 return np.array([[0.0, 0.0, -b, a], [0.0, 0.0, b, a]])
-        corners = np.empty((0, 3)) if self.mesh is None else self.mesh.vertices
-        return np.column_stack([corners, np.zeros(len(corners))])
+            case ShapeKind.MESH:
+                corners = self.hull.vertices
+                return np.column_stack([corners, np.zeros(len(corners))])
+            case ShapeKind.HALF_SPACE:
+                return np.empty((0, 4))
 
     @property
     def inner_radius(self) -> float:
@@ -88,10 +98,11 @@ class Shape:
                 return float(min(self.size))
             case ShapeKind.CYLINDER:
                 return min(a, b)
-        if self.mesh is not None:
-            middle = self.mesh.vertices.mean(axis=0)
-            return float((self.mesh.planes[:, 3] - self.mesh.planes[:, :3] @ middle).min())
-        return np.inf
+            case ShapeKind.MESH:
+                middle, planes = self.hull.vertices.mean(axis=0), self.hull.planes
+                return float((planes[:, 3] - planes[:, :3] @ middle).min())
+            case ShapeKind.HALF_SPACE:
+                return np.inf
 
     @property
     def area(self) -> float:
@@ -106,9 +117,10 @@ class Shape:
                 return 4 * np.pi * a * (a + b)
             case ShapeKind.CYLINDER:
                 return 2 * np.pi * a * (a + 2 * b)
-        if self.mesh is not None:
-            return self.mesh.area
-        return np.inf
+            case ShapeKind.MESH:
+                return self.hull.area
+            case ShapeKind.HALF_SPACE:
+                return np.inf
 
 
 @dataclass(frozen=True)
@@ -262,6 +274,7 @@ def shape_to_coal(shape: Shape) -> coal.CollisionGeometry:
             return coal.Capsule(a, 2 * b)
         case ShapeKind.CYLINDER:
             return coal.Cylinder(a, 2 * b)
-    if shape.mesh is not None:
-        return hull_to_coal(shape.mesh.vertices)
-    return coal.Halfspace(0.0, 0.0, 1.0, 0.0)
+        case ShapeKind.MESH:
+            return hull_to_coal(shape.hull.vertices)
+        case ShapeKind.HALF_SPACE:
+            return coal.Halfspace(0.0, 0.0, 1.0, 0.0)
