@@ -53,9 +53,15 @@ def make_controller(robot: Robot, config: ControllerConfig) -> Controller:
         The controller.
 
     Raises:
-        ConfigError: If there is no controller of that name, or it is refused on hardware.
+        ConfigError: If there is no controller of that name, it limits forces but does not say how
+            it gives way, or it is refused on hardware.
     """
     controller = CONTROLLERS[config.controller](robot, config)
+    if controller.limits_force and type(controller).give_way is Controller.give_way:
+        raise ConfigError(
+            f"controller '{config.controller}' limits forces and has no give_way: while nothing is "
+            "followed it would hold against any of them"
+        )
     if config.hardware and not controller.limits_force:
         raise ConfigError(
             f"controller '{config.controller}' has no force limits and is refused on hardware"

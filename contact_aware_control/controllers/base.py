@@ -141,7 +141,7 @@ class Controller(ABC):
     def give_way(
         self, state: ControllerState, inputs: ControllerInput
     ) -> tuple[ControllerState, ControllerOutput]:
-        """Follow nothing, and yield to forces above their limits, if there are any limits.
+        """Follow nothing, and yield to forces above their limits; who has limits overrides this.
 
         Args:
             state: What is remembered.

@@ -9,7 +9,8 @@ import pytest
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.contact import ContactReport
 from contact_aware_control.control_loop import ControlLoop
-from contact_aware_control.controllers import make_controller
+from contact_aware_control.controllers import CONTROLLERS, make_controller
+from contact_aware_control.controllers.baselines import GreedyController
 from contact_aware_control.loop_state import LoopInputs
 from contact_aware_control.reference import Goal, JointTrajectory, PoseTrajectory
 from contact_aware_control.safety.goal_checker import GoalChecker
@@ -393,6 +394,17 @@ def test_hardware_refuses_baselines(robot):
     values = {"hardware": True, "controller": "greedy"}
     with pytest.raises(ConfigError, match="refused on hardware"):
         make_controller(robot, from_mapping(ControllerConfig, values))
+
+
+def test_who_limits_forces_has_to_give_way(robot, monkeypatch):
+    """One that was asked for nothing but its step would hold against a hand in every pause."""
+
+    class Stubborn(GreedyController):
+        limits_force = True
+
+    monkeypatch.setitem(CONTROLLERS._items, "stubborn", Stubborn)
+    with pytest.raises(ConfigError, match="'stubborn' limits forces and has no give_way"):
+        make_controller(robot, ControllerConfig(controller="stubborn"))
 
 
 # Which controllers there are is known when one is made: others may be registered until then.
