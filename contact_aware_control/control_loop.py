@@ -20,7 +20,7 @@ from contact_aware_control.controllers.qp_controller import RELEASE_TIME
 from contact_aware_control.lever_arms import LeverArms
 from contact_aware_control.limiters import (
     FloatLimiter,
-    explained,
+    better_reason,
     limiters_by_purpose,
     yielding_bounds,
 )
@@ -147,18 +147,18 @@ class ControlLoop:
             return after, None, _status(after, status)
         context = self._begin(state, after, status)
         if context.follows:
-            self._advance(context)  # time scaling of the reference
-            wanted = self._solve(context)  # QP (24)
+            self._scale_time(context)  # governor of the reference
+            wanted = self._solve(context)  # the controller's step: QP (24)
         else:
-            wanted = self._yield(context)
+            wanted = self._without_reference(context)
         for limiter in self._limiters[context.purpose]:
             wanted, status = limiter.limit(wanted, context)
             if status is not Status.OK:
-                context.status = explained(context.status, status)
+                context.status = better_reason(context.status, status)
         return self._pass_or_brake(wanted, context)
 
     def _begin(self, state: LoopState, after: LoopState, status: Status) -> TickContext:
-        """Return what the tick of an arm that is commanded works with."""
+        """Return what the tick of an arm that is commanded works with; a hand's time passes."""
         arm, gate, report, goal = after.arm, after.gate, after.report, after.goal
         assert arm is not None and gate is not None and after.last is not None
         following = after.mode in FOLLOWING
@@ -207,12 +207,12 @@ class ControlLoop:
             guidance=guidance,
             follows=following and guidance is None,
             pulled=unexplained > 0.0 or self._deviation_bound.is_pulled(report),
-            doubted=self._deviation_bound.holds(None if blind else report, arm.position),
+            doubted=self._deviation_bound.in_doubt(None if blind else report, arm.position),
             fraction=fraction,
         )
 
-    def _advance(self, context: TickContext) -> None:
-        """Let reference time pass as fast as the command follows."""
+    def _scale_time(self, context: TickContext) -> None:
+        """Decide how fast reference time passes: as the command follows."""
         goal, command = context.after.goal, context.command
         assert goal is not None
         rate = context.after.reference_rate
@@ -230,7 +230,7 @@ class ControlLoop:
         after.controller, output = self._controller.step(after.controller, context)
         context.output = output
         if output.status is not Status.OK:
-            context.status = explained(context.status, output.status)
+            context.status = better_reason(context.status, output.status)
         if output.status is Status.QP_FAILED:
             context.purpose = Purpose.RELAX
             return self._relax(context)
@@ -241,7 +241,7 @@ class ControlLoop:
         after.nominal = output.nominal
         return output.command
 
-    def _yield(self, context: TickContext) -> np.ndarray:
+    def _without_reference(self, context: TickContext) -> np.ndarray:
         """React to a fault, give way, or come to rest."""
         gate, position, mode = context.gate, context.position, context.after.mode
         if context.status in REACTED_TO and self._receiver.reflex.moves:
@@ -269,7 +269,8 @@ class ControlLoop:
         command, after = context.command, context.after
         doubted = context.guidance is not None and context.doubted
         if doubted or (np.abs(context.arm.external_torque) > self._most_torque).any():
-            # A phantom must not lead the arm: what presses shows in the springs, too.
+            # A phantom must not lead the arm: what presses shows in the springs, too. The same
+            # command back means that nothing does, here and below.
             wanted, _ = self._floats.limit(command, context)
             return Purpose.STAY if wanted is command else Purpose.FLOAT, wanted
         after.controller, output = self._controller.give_way(after.controller, context)
@@ -278,7 +279,7 @@ class ControlLoop:
         wanted = self._relax(context) if output.status is Status.QP_FAILED else command
         if wanted is command and self._floats.limit(command, context)[0] is command:
             return Purpose.STAY, command
-        return Purpose.RELAX, wanted
+        return Purpose.RELAX, wanted  # where it is the present one, a later limiter floats it
 
     def _relax(self, context: TickContext) -> np.ndarray:
         """Hold without the controller; above a force limit let the springs follow the arm.

@@ -25,7 +25,7 @@ from contact_core.robot.robot import Robot
 
 
 class Limiter(ABC):
-    """Shortens a command, or leaves it as it is; it remembers nothing but in the context."""
+    """Shortens a command, or moves it where something presses; its memory is the context's."""
 
     @abstractmethod
     def limit(self, wanted: np.ndarray, context: TickContext) -> tuple[np.ndarray, Status]:
@@ -226,7 +226,9 @@ def limiters_by_purpose(
     """Return the limiters that a command passes, in this order.
 
     What floats or relaxes its springs is limited by the gate alone, but for the deviation bound,
-    and where a hand leads the arm.
+    and where a hand leads the arm. The force limit of the QP outlives limiters, since they shorten
+    the whole change: between no change and the one asked for, a linear bound that holds at both
+    ends holds as well.
 
     Args:
         robot: The arm; it is updated.
@@ -269,7 +271,7 @@ EXPLAINED_BETTER = {
 """What a limiter says, and what that explains better."""
 
 
-def explained(known: Status, found: Status) -> Status:
+def better_reason(known: Status, found: Status) -> Status:
     """Return why a command is what it is: the first reason, or one that explains it better.
 
     Args:

@@ -136,11 +136,11 @@ class TickContext(ControllerInput):
         arm: The last sound joint state.
         gate: What the gate remembers, the present command above all.
         status: Why the command is this one.
-        begins: Whether something else is wanted from this tick on.
+        begins: Whether something else is wanted from this tick on; a transition leads there.
         guidance: What a hand may lead the arm by; None: it may not.
         follows: Whether a reference is followed.
-        pulled: Whether anything takes the command away from where it would be without contacts.
-        doubted: Whether nothing vouches for those contacts.
+        pulled: Whether a contact takes the command away from the nominal one.
+        doubted: Whether nothing vouches for those contacts; then the deviation bound holds.
         purpose: What the command is for.
         bound: How fast it may be.
         fraction: Share of the step bound that may be used.

@@ -17,7 +17,7 @@ from contact_aware_control.estimation.measurement import MeanTorque, Torques, di
 from contact_aware_control.estimation.modes import MODE_RADIUS
 from contact_aware_control.estimation.surface import new_placement, place
 from contact_aware_control.estimation.tool_surface import ToolSurface, check_held
-from contact_aware_control.estimation.torque_balance import FreeTorque, TorqueBalance
+from contact_aware_control.estimation.torque_balance import CompensatedTorque, TorqueBalance
 from contact_aware_control.estimation.tracker import MISSING_RESIDUAL, ContactTracker, Track
 from contact_aware_control.lever_arms import LeverArms
 from contact_core.base.errors import ConfigError
@@ -96,8 +96,8 @@ class ContactEstimator(Estimator):
     @property
     def torque_errors(self) -> np.ndarray:
         """(n, n) covariance of what may be wrong in the last torque beside noise [Nm^2]."""
-        free = self._balance.now
-        return free.covariance - np.diag(free.noise**2)
+        now = self._balance.now
+        return now.covariance - np.diag(now.noise**2)
 
     def tare(self) -> None:
         """Measure the bias anew, see :meth:`Estimator.tare`."""
@@ -121,20 +121,20 @@ class ContactEstimator(Estimator):
     def update(self, state: ArmState) -> EstimatorOutput:
         """Process one sample, see :meth:`Estimator.update`."""
         stamp_ns, q = state.stamp, state.position
-        free = self._balance.update(state)
-        if free is None:
+        external = self._balance.update(state)  # without bias, errors and payload
+        if external is None:
             return self._decide(stamp_ns, None)
         self._take_held(stamp_ns)
-        evidence = squared_norm(free.covariance, free.smooth)
-        found = self._track(stamp_ns, free, evidence)
-        verdict = self._judge(free, evidence)
+        evidence = squared_norm(external.covariance, external.smooth)
+        found = self._track(stamp_ns, external, evidence)  # predict, weigh, resample
+        verdict = self._judge(external, evidence)  # a contact, or a load
         contacts = tuple(
             self._contact(track, estimate, stamp_ns, q, ambiguous=verdict is not Verdict.CONTACT)
             for track, estimate in found
         )
-        if verdict is Verdict.LOAD:
+        if verdict is Verdict.LOAD:  # it is known from the next sample on
             self._tracker.end_all(stamp_ns)
-        least = self._levers.least_force(q, free.smooth) if found else 0.0
+        least = self._levers.least_force(q, external.smooth) if found else 0.0
         deviations = [estimate.deviation for _, estimate in found]
         return self._decide(stamp_ns, contacts, deviations, least)
 
@@ -146,19 +146,21 @@ class ContactEstimator(Estimator):
             self._tracker.forget(stamp_ns)
 
     def _track(
-        self, stamp_ns: int, free: FreeTorque, evidence: float
+        self, stamp_ns: int, external: CompensatedTorque, evidence: float
     ) -> list[tuple[Track, FilterEstimate]]:
         """Start, follow and end contacts: predict, weigh and resample; return those to report."""
-        robot, torque, smooth = self._robot, free.torque, free.smooth
-        covariance = free.covariance.copy()
+        robot, torque, smooth = self._robot, external.torque, external.smooth
+        covariance = external.covariance.copy()
+        # Gains of the sensors are not exact either.
         diagonal(covariance)[:] += self._config.noise.relative**2 * float(smooth @ smooth)
         found: list[tuple[Track, FilterEstimate]] = []
         if self._tracker.tracks or evidence >= self._config.detection.threshold:
             origins = robot.joint_origins
             place(self._surface, robot.joint_rotations, origins, self._placement)
-            mean = MeanTorque(free.mean, (1.0 - free.mean_share) * free.noise**2)
+            mean = MeanTorque(external.mean, (1.0 - external.mean_share) * external.noise**2)
             torques = Torques(torque, smooth, covariance, origins, robot.joint_axes, mean)
-            found = self._tracker.update(stamp_ns, self._placement, torques, evidence, free.period)
+            period = external.period
+            found = self._tracker.update(stamp_ns, self._placement, torques, evidence, period)
         if len(found) == 1:
             self._residual = found[0][1].residual
         else:
@@ -168,7 +170,7 @@ class ContactEstimator(Estimator):
             self._residual = squared_norm(covariance, left) / robot.n
         return found
 
-    def _judge(self, free: FreeTorque, evidence: float) -> Verdict:
+    def _judge(self, external: CompensatedTorque, evidence: float) -> Verdict:
         """Tell contact from load, and learn from what is neither.
 
         A load that was taken or left counts as known from now on.
@@ -179,16 +181,17 @@ class ContactEstimator(Estimator):
             self._classifier.reset()
         else:
             # A contact that is lost for a moment, while the torque stays, is not over.
-            verdict = self._explain(free)
+            verdict = self._explain(external)
         balance.learn(
             touched=touched, free=evidence < 0.5 * threshold, contact=self._classifier.contact
         )
         return verdict
 
-    def _explain(self, free: FreeTorque) -> Verdict:
-        balance, smooth, covariance = self._balance, free.smooth, free.covariance
-        matrix, found, known = free.load_matrix, balance.found_load, balance.known_load
-        verdict = self._classifier.update(smooth, covariance, matrix, known, free.period)
+    def _explain(self, external: CompensatedTorque) -> Verdict:
+        """Tell what the torque is of: a contact, a load that was taken, or one that was left."""
+        balance, smooth, covariance = self._balance, external.smooth, external.covariance
+        matrix, found, known = external.load_matrix, balance.found_load, balance.known_load
+        verdict = self._classifier.update(smooth, covariance, matrix, known, external.period)
         load, deviation = self._classifier.load, self._classifier.covariance
         if found.any() and (
             squared_norm(covariance, smooth + matrix @ found) < self._config.detection.threshold
@@ -213,9 +216,10 @@ class ContactEstimator(Estimator):
         *,
         ambiguous: bool,
     ) -> ContactEstimate:
+        """Return what is told of a track, and decide whether its place and line may be told."""
         link = self._links[estimate.shape]
         pose = self._robot.link_pose(link)
-        located = estimate.modes[0][2]
+        main_weight = estimate.modes[0][2]
         joints = int(self._surface.joints[estimate.shape])
         # Along the bones of the arm any force causes next to no torque.
         least = self._levers.least_force(q, self._torque_of(estimate), joints)
@@ -223,7 +227,7 @@ class ContactEstimator(Estimator):
         trusted = ratio <= TRUSTED_OVER_LEAST and not track.guessed
         period = self._balance.now.period
         for told, weight in (
-            (track.place_told, located),
+            (track.place_told, main_weight),
             (track.wrench_told, self._weight_of_wrench(estimate)),
         ):
             told.update(self._identifiable(estimate, weight, told.is_told), period)
@@ -251,6 +255,7 @@ class ContactEstimator(Estimator):
         )
 
     def _identifiable(self, estimate: FilterEstimate, weight: float, told: bool) -> bool:
+        """Tell whether the torques determine a place, or a line of force, with a mode's weight."""
         slack = STEADY if told else 1.0
         return bool(
             self._surface.joints[estimate.shape] >= MIN_IDENTIFIABLE_JOINTS

@@ -35,7 +35,7 @@ TRANSIENT_TIME = 0.1
 """Time constant with which trust returns after the payload has changed [s]."""
 
 
-class FreeTorque(NamedTuple):
+class CompensatedTorque(NamedTuple):
     """A torque that is zero, but for its uncertainty, while nothing touches the arm.
 
     Attributes:
@@ -90,7 +90,7 @@ class TorqueBalance:
         self._reference = self._contact = self.bias = nothing
         covariance = np.zeros((robot.n, robot.n))
         noise, matrix = self._tare.noise, np.zeros((robot.n, 4))
-        self.now = FreeTorque(0.0, nothing, covariance, noise, nothing, nothing, 1.0, matrix)
+        self.now = CompensatedTorque(0.0, nothing, covariance, noise, nothing, nothing, 1.0, matrix)
         self.rejected = 0
         self.found_load = np.zeros(4)
         self.calibrated = calibration.of_this_arm
@@ -143,7 +143,7 @@ class TorqueBalance:
         """Tell what the robot holds from a time on, see :meth:`Payload.set`."""
         self._payload.set(mass, center_of_mass, start_ns, shapes)
 
-    def update(self, state: ArmState) -> FreeTorque | None:
+    def update(self, state: ArmState) -> CompensatedTorque | None:
         """Take in a sample.
 
         Args:
@@ -182,7 +182,7 @@ class TorqueBalance:
         smooth = self._smooth.update(torque, total, period)
         mean = self._mean.update(torque, total, period)
         share = self._mean.variance_share
-        self.now = FreeTorque(period, torque, covariance, noise, smooth, mean, share, matrix)
+        self.now = CompensatedTorque(period, torque, covariance, noise, smooth, mean, share, matrix)
         return self.now
 
     def _count_payload(self, stamp_ns: int) -> None:

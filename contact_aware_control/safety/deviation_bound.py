@@ -48,7 +48,7 @@ class DeviationBound:
         self._least_force = least_force
         self._chain = chain_of(robot)
 
-    def holds(self, report: ContactReport | None, position: np.ndarray) -> bool:
+    def in_doubt(self, report: ContactReport | None, position: np.ndarray) -> bool:
         """Tell whether nothing vouches for the contacts that deflect the arm.
 
         Args:

@@ -78,8 +78,8 @@ def test_only_a_calibrated_report_of_a_sure_contact_frees_the_arm(bound, contact
     sure = contact([0.0, 0.0, 20.0], [0.5, 0.0, 0.5])
     doubtful = dataclasses.replace(sure, ambiguous=True)
     weak = contact([0.0, 0.0, 1.0], [0.5, 0.0, 0.5])
-    assert not bound.holds(ContactReport(0, [sure], calibrated=True), HOME)
-    assert not bound.holds(ContactReport(0, [doubtful, sure], calibrated=True), HOME)
+    assert not bound.in_doubt(ContactReport(0, [sure], calibrated=True), HOME)
+    assert not bound.in_doubt(ContactReport(0, [doubtful, sure], calibrated=True), HOME)
     for report in (
         None,
         ContactReport(0, [sure]),
@@ -87,7 +87,7 @@ def test_only_a_calibrated_report_of_a_sure_contact_frees_the_arm(bound, contact
         ContactReport(0, [doubtful], calibrated=True),
         ContactReport(0, [doubtful, weak], calibrated=True),
     ):
-        assert bound.holds(report, HOME)
+        assert bound.in_doubt(report, HOME)
 
 
 def test_contacts_that_cancel_each_other_vouch_for_nothing(bound, contact, robot):
@@ -100,9 +100,9 @@ def test_contacts_that_cancel_each_other_vouch_for_nothing(bound, contact, robot
     def report(*contacts, torque):
         return ContactReport(0, contacts, calibrated=True, free_torque=torque)
 
-    assert bound.holds(report(up, down, torque=sum(torques)), HOME)
-    assert not bound.holds(report(up, up, torque=2.0 * torques[0]), HOME)
-    assert not bound.holds(report(up, torque=torques[0]), HOME)
+    assert bound.in_doubt(report(up, down, torque=sum(torques)), HOME)
+    assert not bound.in_doubt(report(up, up, torque=2.0 * torques[0]), HOME)
+    assert not bound.in_doubt(report(up, torque=torques[0]), HOME)
 
 
 def test_distance_is_bounded_whatever_is_wanted(bound):

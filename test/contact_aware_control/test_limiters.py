@@ -10,7 +10,7 @@ from loop_bench import TICK, WRIST, Bench, Q, line
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.controllers import ControllerOutput
-from contact_aware_control.limiters import EXPLAINED_BETTER, explained
+from contact_aware_control.limiters import EXPLAINED_BETTER, better_reason
 from contact_aware_control.loop_state import Purpose
 from contact_aware_control.safety.status import FOLLOWING, Request, Status
 
@@ -68,12 +68,13 @@ def test_every_purpose_has_its_limiters_and_space_comes_after_the_joints(robot, 
 def test_the_first_reason_stays_unless_a_later_one_explains_it():
     for known, found in itertools.product(Status, repeat=2):
         better = known is Status.OK or known in EXPLAINED_BETTER.get(found, ())
-        assert explained(known, found) is (found if better else known)
-    assert explained(Status.LIMIT_REACHED, Status.WORKSPACE) is Status.WORKSPACE
-    assert explained(Status.WORKSPACE, Status.LIMIT_REACHED) is Status.WORKSPACE
-    assert explained(Status.BAD_INPUT, Status.AMBIGUOUS_LOAD) is Status.BAD_INPUT
-    assert explained(Status.CONTACT_UNIDENTIFIABLE, Status.AMBIGUOUS_LOAD) is Status.AMBIGUOUS_LOAD
-    assert explained(Status.OK, Status.OK) is Status.OK
+        assert better_reason(known, found) is (found if better else known)
+    assert better_reason(Status.LIMIT_REACHED, Status.WORKSPACE) is Status.WORKSPACE
+    assert better_reason(Status.WORKSPACE, Status.LIMIT_REACHED) is Status.WORKSPACE
+    assert better_reason(Status.BAD_INPUT, Status.AMBIGUOUS_LOAD) is Status.BAD_INPUT
+    unidentifiable, ambiguous = Status.CONTACT_UNIDENTIFIABLE, Status.AMBIGUOUS_LOAD
+    assert better_reason(unidentifiable, ambiguous) is ambiguous
+    assert better_reason(Status.OK, Status.OK) is Status.OK
 
 
 def test_an_arm_at_its_deviation_bound_may_float_as_fast_as_it_may_yield(robot, arm_state):
