@@ -71,7 +71,8 @@ COMMANDS: dict[str, Command | Group] = {
         "contact_stack.arm_import.command", "make a robot of the graph from a maker's model"
     ),
     "calibrate": Command(
-        "contact_stack.calibrate.command", "find what an arm's torques do not know, by moving it"
+        "contact_stack.calibrate.command",
+        "identify an arm's friction, bias, tilt and masses by moving it",
     ),
     "driver-config": Command(
         "contact_stack.driver_config", "configure a driver for one robot and our rate"

@@ -116,7 +116,7 @@ def _add_cabinet(group: argparse._ArgumentGroup) -> None:
         "--period", type=int, default=default.period, metavar="MS", help="between messages [ms] (5)"
     )
     group.add_argument(
-        "--multiplier", type=int, default=default.multiplier, help="every so many are answered (1)"
+        "--multiplier", type=int, default=default.multiplier, help="answer every N-th message (1)"
     )
     group.add_argument("--client", default=default.client, help=f"address ({default.client})")
     group.add_argument(

@@ -61,9 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """
     parser.epilog = EPILOG
     parser.add_argument("name", choices=tuple(DEMOS), help="the demo")
-    parser.add_argument(
-        "--seed", type=at_least(0), default=0, help="of all random numbers (default 0)"
-    )
+    parser.add_argument("--seed", type=at_least(0), default=0, help="random seed (default 0)")
     parser.add_argument(
         "--out", type=Path, default=None, help="folder of the results (default out/NAME)"
     )

@@ -155,7 +155,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument("file", type=Path, metavar="FILE", help="recording (.mcap)")
     parser.add_argument(
-        "--html", type=Path, metavar="FILE", help="write a page that plays without us, and end"
+        "--html", type=Path, metavar="FILE", help="write a page that plays by itself, and exit"
     )
     parser.add_argument(
         "--beside", type=Path, metavar="FILE",
