@@ -29,9 +29,7 @@ def test_a_dead_estimator_is_restarted_and_the_arm_goes_on(
     os.kill(estimator, signal.SIGKILL)
     client.spin_until(lambda: mode(client) == ControllerStatus.CONSERVATIVE)
     assert client.latest("controller_status").status_name == "CONTACTS_STALE"
-    died = last_arrival(client, "contacts")
-    client.spin_until(lambda: graph.check() or last_arrival(client, "contacts") > died, 60.0)
-    client.spin_until(lambda: mode(client) == ControllerStatus.TRACKING)
+    client.spin_until(lambda: graph.check() or mode(client) == ControllerStatus.TRACKING, 90.0)
     assert "[launch] contact_estimator ended with exit code 137: restarted in 1 s" in (
         output.getvalue()
     )

@@ -43,11 +43,11 @@ def assert_returns(figures):
 @pytest.mark.parametrize(
     ("link", "direction", "speed"),
     [
-        (4, SIDEWAYS, 0.1),
         (6, SIDEWAYS, 0.25),
         *(
             pytest.param(link, direction, speed, marks=pytest.mark.verify)
             for link, direction, speed in [
+                (4, SIDEWAYS, 0.1),
                 (3, BACKWARD, 0.05),
                 (4, BACKWARD, 0.1),
                 (5, DOWNWARD, 0.1),
