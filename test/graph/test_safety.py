@@ -241,7 +241,9 @@ def test_external_stop_is_latched_and_recorded(
     client, _ = start_motion()
     stop = client.node.create_publisher(Bool, "external_stop", 1)
     client.spin_until(stop.get_subscription_count)
-    client.spin_until(lambda: client.latest("controller_status").ticks > 100)
+    # The controller may know of the publisher a little later than that of it.
+    begun = client.latest("controller_status").ticks
+    client.spin_until(lambda: client.latest("controller_status").ticks > begun + 100)
     pressed = time.monotonic()
     stop.publish(Bool(data=True))
     assert wait_for(client, ControllerStatus.FAULT, "EXTERNAL_STOP").remedy
