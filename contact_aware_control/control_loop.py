@@ -158,7 +158,7 @@ class ControlLoop:
         return self._pass_or_brake(wanted, context)
 
     def _begin(self, state: LoopState, after: LoopState, status: Status) -> TickContext:
-        """Return what the tick of an arm that is commanded works with; a hand's time passes."""
+        """Return what the tick of a commanded arm works with; time passes where a hand leads it."""
         arm, gate, report, goal = after.arm, after.gate, after.report, after.goal
         assert arm is not None and gate is not None and after.last is not None
         following = after.mode in FOLLOWING
@@ -212,7 +212,7 @@ class ControlLoop:
         )
 
     def _scale_time(self, context: TickContext) -> None:
-        """Decide how fast reference time passes: as the command follows."""
+        """Decide how fast reference time passes: as fast as the command follows."""
         goal, command = context.after.goal, context.command
         assert goal is not None
         rate = context.after.reference_rate

@@ -46,9 +46,6 @@ MODES = {
 MAX_POINTS = 10_000
 """Most points of a cloud that are drawn."""
 
-ELSEWHERE = ", or elsewhere"
-"""Said of a contact whose place is not known."""
-
 POINT = 12
 """Bytes of a particle: x, y, z as float32."""
 
@@ -116,16 +113,16 @@ class Listener:
         contacts = message.contacts
         self.now.estimated_points, self.now.estimated_forces = _points_and_forces(contacts)
         self.now.estimated_normals = [vector(c.normal, "normal", 1.01) for c in contacts]
-        # Recordings may be older than this field.
-        least = number(getattr(message, "least_force", MAX_FORCE), "least_force", 0.0, MAX_FORCE)
+        # Recordings may be older than this field: they prove nothing.
+        least = number(getattr(message, "least_force", 0.0), "least_force", 0.0, MAX_FORCE)
         self.now.felt = []
         for contact, force in zip(contacts, self.now.estimated_forces, strict=True):
-            size, where = float(np.linalg.norm(force)), _where(contact)
-            if where == ELSEWHERE:  # only what the torques prove is known of its force
+            size, known = float(np.linalg.norm(force)), contact.identifiable or contact.same_wrench
+            if not known:  # of its force only what the torques prove
                 force *= min(1.0, least / max(size, 1e-9))
-            called = f"at {self._called(contact.link)}{where}"
-            at_least = "at least " if where == ELSEWHERE else ""
-            self.now.felt.append(f"feels {at_least}{np.linalg.norm(force):.1f} N {called}")
+                size = min(size, least)
+            felt = f"feels {'' if known else 'at least '}{size:.1f} N"
+            self.now.felt.append(f"{felt} at {self._called(contact.link)}{_where(contact)}")
 
     def _particles(self, message: Any) -> None:
         count = message.width * message.height
@@ -186,7 +183,7 @@ def _where(contact: Any) -> str:
     if contact.identifiable:
         entries = numbers(contact.point_covariance, "point_covariance", MAX_POSITION**2)
         return f", within {math.ceil(100.0 * within(entries.reshape(3, 3)))} cm"
-    return ", somewhere on the arrow's line" if contact.same_wrench else ELSEWHERE
+    return ", somewhere on the arrow's line" if contact.same_wrench else ", or elsewhere"
 
 
 def _error(message: Any, field: str) -> float:
