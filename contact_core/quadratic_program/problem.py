@@ -169,6 +169,9 @@ class QuadraticProgramSolver(ABC):
 REACHABLE_SHARE = 0.9
 """Where a constraint cannot be met within the bounds on x, this share of the way is asked."""
 
+LEAST_SHARE = 0.1
+"""To this share at least each constraint is met, before one is sacrificed for another."""
+
 SOFT_FIRST = 1e4
 """What a soft constraint costs beyond its bound, over the objective at its scale."""
 
@@ -179,7 +182,8 @@ def solve_relaxed(
     """Solve a problem; if it is infeasible, relax its first constraints.
 
     Each is first relaxed to nearly what the bounds on x leave of it; if they contradict each
-    other, all of them to the least sum of squares of what is missing.
+    other, all of them to the least sum of squares of what is missing. What one misses is no reason
+    to go against another: each is met to a share as long as that is possible.
 
     Args:
         solver: Solves the problems.
@@ -197,24 +201,26 @@ def solve_relaxed(
     lowest = np.minimum(matrix * problem.lower, matrix * problem.upper).sum(axis=1)
     reachable = replace(problem, constraint_bound=np.maximum(asked, REACHABLE_SHARE * lowest))
     solution = solver.solve(reachable)
-    if soft and solution.status == QuadraticProgramStatus.INFEASIBLE:
-        solution = _compromise(solver, problem, soft)
+    a_share = (1.0 - LEAST_SHARE) * np.maximum(-asked[:soft], 0.0)
+    for most in (a_share, np.full(soft, np.inf)) if soft else ():
+        if solution.status == QuadraticProgramStatus.INFEASIBLE:
+            solution = _compromise(solver, problem, most)
     if not solution.optimal:
         return solution, 0.0
     return solution, float((matrix @ solution.x - asked).max(initial=0.0))
 
 
 def _compromise(
-    solver: QuadraticProgramSolver, problem: QuadraticProgram, soft: int
+    solver: QuadraticProgramSolver, problem: QuadraticProgram, most: np.ndarray
 ) -> QuadraticProgramSolution:
-    """Solve with one more unknown for each soft constraint: by how much it is exceeded."""
-    rows, n = problem.constraint_matrix.shape
+    """Solve with one more unknown for each soft constraint: by how much it is exceeded, at most."""
+    (rows, n), soft = problem.constraint_matrix.shape, len(most)
     matrix = np.hstack((problem.constraint_matrix, -np.eye(rows, soft)))
     scale = (problem.constraint_matrix[:soft] ** 2).mean() + np.finfo(float).tiny
     weight = SOFT_FIRST * problem.hessian.trace() / (n * n * scale)
     hessian = np.diag(np.full(n + soft, weight))
     hessian[:n, :n] = problem.hessian
-    exactly, exceeded = np.zeros(soft), np.full(soft, np.inf)
+    exactly = np.zeros(soft)
     solution = solver.solve(
         QuadraticProgram(
             hessian,
@@ -222,7 +228,7 @@ def _compromise(
             matrix,
             problem.constraint_bound,
             np.concatenate((problem.lower, exactly)),
-            np.concatenate((problem.upper, exceeded)),
+            np.concatenate((problem.upper, most)),
         )
     )
     of_rows, of_lower, of_upper = np.split(solution.multipliers, [rows, rows + n + soft])
