@@ -111,6 +111,8 @@ class DeviationBound:
     ) -> tuple[np.ndarray, bool]:
         """Shorten a change that leads away, like one towards a joint limit.
 
+        One that is too fast is shortened as a whole: what bounds it linearly goes on to hold.
+
         Where the arm is farther away already, it may stay there: nothing pulls it into what it
         has yielded to. A nominal command that moves on takes it along, however.
 
@@ -158,18 +160,20 @@ def _limit(
     forward_kinematics(now, chain, points[1], axes, turns)
     forward_kinematics(command, chain, points[2], axes, turns)
     forward_kinematics(wanted, chain, points[3], axes, turns)
+    # Nothing is followed by whoever stands still, or goes along with the nominal command.
+    followed = _share_of_way(wanted - command, now - before)
     quickest, quickness = braking * length, 0.0
     for k in range(n + 1):
         square = 0.0
         for i in range(3):
-            way = points[3, k, i] - points[1, k, i] - (points[2, k, i] - points[0, k, i])
+            on = followed * (points[1, k, i] - points[0, k, i])
+            way = points[3, k, i] - points[2, k, i] - on
             square += way * way
         quickness = max(quickness, math.sqrt(square))
     hurried = pulled and quickness > quickest
     share = quickest / quickness if hurried else 1.0
     for i in range(n):
-        along = command[i] + now[i] - before[i]
-        limited[i] = along + share * (wanted[i] - along) if hurried else wanted[i]
+        limited[i] = command[i] + share * (wanted[i] - command[i]) if hurried else wanted[i]
     if hurried:
         forward_kinematics(limited, chain, points[3], axes, turns)
     distance = _farthest(points[2], points[0])
@@ -188,6 +192,13 @@ def _limit(
         else:
             limited[i] = command[i] + (1.0 - most / staying) * (now[i] - command[i])
     return True
+
+
+@inner_kernel
+def _share_of_way(change: np.ndarray, way: np.ndarray) -> float:
+    """Return the share of a way (n), in 0...1, that is nearest to a change (n)."""
+    length = way @ way
+    return min(max((change @ way) / length, 0.0), 1.0) if length > 0.0 else 0.0
 
 
 @kernel

@@ -201,10 +201,10 @@ def solve_relaxed(
     lowest = np.minimum(matrix * problem.lower, matrix * problem.upper).sum(axis=1)
     reachable = replace(problem, constraint_bound=np.maximum(asked, REACHABLE_SHARE * lowest))
     solution = solver.solve(reachable)
-    a_share = (1.0 - LEAST_SHARE) * np.maximum(-asked[:soft], 0.0)
-    for most in (a_share, np.full(soft, np.inf)) if soft else ():
+    rest = (1.0 - LEAST_SHARE) * np.maximum(-reachable.constraint_bound[:soft], 0.0)
+    for relaxed, most in ((reachable, rest), (problem, np.full(soft, np.inf))) if soft else ():
         if solution.status == QuadraticProgramStatus.INFEASIBLE:
-            solution = _compromise(solver, problem, most)
+            solution = _compromise(solver, relaxed, most)
     if not solution.optimal:
         return solution, 0.0
     return solution, float((matrix @ solution.x - asked).max(initial=0.0))

@@ -125,6 +125,20 @@ def test_distance_is_bounded_whatever_is_wanted(bound):
     assert bound.distance(back, nominal) < bound.distance(command, nominal)
 
 
+def test_who_stands_still_follows_nothing_however_fast_the_nominal_command_is(bound):
+    """After a hold it went on at once, and took an arm along that wanted to press no harder."""
+    on, yielding = np.eye(7)[0] * 8e-3, np.eye(7)[1] * 20e-3
+    stayed, held = bound.limit(HOME, (HOME, HOME + on), HOME, pulled=True)
+    assert not held
+    np.testing.assert_array_equal(stayed, HOME)
+    # Too fast a change is shortened as a whole: a bound on a force, linear in it, goes on to hold.
+    passed, held = bound.limit(HOME, (HOME, HOME + on), HOME + on + yielding, pulled=True)
+    assert held
+    share = (passed - HOME)[0] / 8e-3
+    assert 0.05 < share < 0.95
+    np.testing.assert_allclose(passed - HOME, share * (on + yielding), atol=1e-12)
+
+
 def test_arm_that_is_far_away_already_is_not_pulled_back(bound):
     """It has yielded to a contact that was none of doubt then; it may stay, or come back."""
     nominal = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])

@@ -354,6 +354,18 @@ def test_contradicting_constraints_miss_equally_much(solver):
     assert len(solution.multipliers) == 4
 
 
+@pytest.mark.parametrize(("asked", "kept"), [(0.0, 0.0), (-0.5, 0.05)])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_one_constraint_is_not_paid_for_with_another(solver, asked, kept):
+    """x + y <= -10, of which -2 is in reach, and y >= 0 (or 0.5): y does not go down for x."""
+    problem = QuadraticProgram.from_arrays(
+        np.eye(2), [0.0, 0.0], [[1.0, 1.0], [0.0, -1.0]], [-10.0, asked], [-1.0, -1.0], [1.0, 1.0]
+    )
+    solution, missing = solve_relaxed(make_solver(solver), problem, 2)
+    np.testing.assert_allclose(solution.x, [-1.0, kept], atol=1e-2)
+    assert missing == pytest.approx(9.0 + kept, abs=2e-2)
+
+
 def test_a_constraint_out_of_reach_is_nearly_approached():
     problem = QuadraticProgram.from_arrays([[1.0]], [0.0], [[1.0]], [-100.0], [-10.0], [10.0])
     solution, missing = solve_relaxed(DualActiveSetSolver(), problem, 1)
