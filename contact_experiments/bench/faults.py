@@ -72,8 +72,6 @@ SILENT = ("kuka_drivers", "ros2_control")
 KNOWN = {
     **{(driver, False, "position_mode"): ("step",) for driver in SILENT},
     **{(driver, True, "position_mode"): ("step", "force") for driver in SILENT},
-    # One run of ten, until springs and torque have been compared.
-    **{(driver, True, "torque_sign"): ("force",) for driver in ("lbr_fri", "fri", *SILENT)},
 }
 """Bounds that do not hold, by driver, contact and fault; the page says why."""
 
