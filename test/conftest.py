@@ -14,6 +14,9 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
+CAN_WAIT = 5
+"""Niceness of tests that wait for no graph."""
+
 PASSED = "contact_stack/passed"
 """Where pytest's cache keeps the tests that passed, and the state of the sources then."""
 
@@ -78,6 +81,18 @@ def _state_of_sources() -> str:
     for words in (("rev-parse", "HEAD"), ("diff", "HEAD"), ("status", "--porcelain")):
         digest.update(subprocess.check_output(["git", "-C", REPOSITORY, *words]))
     return digest.hexdigest()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put graphs first: one worker runs them one after the other, the others have the rest."""
+    items.sort(key=lambda item: item.get_closest_marker("graph") is None)
+
+
+@pytest.fixture(autouse=True)
+def yielding_to_graphs(request: pytest.FixtureRequest) -> None:
+    """Let a graph, which another worker may run in real time, go before what can wait."""
+    if request.node.get_closest_marker("graph") is None:
+        os.setpriority(os.PRIO_PROCESS, 0, max(CAN_WAIT, os.getpriority(os.PRIO_PROCESS, 0)))
 
 
 @pytest.fixture(autouse=True)
