@@ -11,7 +11,7 @@ const browser = await launcher.launch({
   args: [...SOFTWARE_RENDERING, "--no-sandbox", "--lang=en-US"],
 });
 const errors = [];
-const PERIOD = 200; // of pictures [ms]: each takes a processor for as long as a graph has for its ticks
+const PERIOD = 400; // of pictures [ms]: each takes a processor for as long as a graph has for its ticks
 let page;
 
 const commands = {
@@ -68,7 +68,7 @@ const commands = {
     return await page.innerText("body");
   },
   async screenshot({ path }) {
-    await page.screenshot({ path, timeout: 120e3 });
+    await page.screenshot({ path, timeout: 300e3 });
   },
   async errors() {
     return errors;
