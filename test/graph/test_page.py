@@ -14,7 +14,7 @@ import pytest
 from browser import Browser
 from contact_stack_msgs.msg import ControllerStatus
 
-pytestmark = [pytest.mark.graph, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.graph, pytest.mark.timeout(580)]
 
 PICTURES = Path("out/test/page")
 ELBOW, ASIDE = (470, 230), (400, 285)
