@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 import rclpy
+import yaml
 from contact_stack_msgs.action import FollowPoseTrajectory
 from contact_stack_msgs.msg import ContactArray, ControllerStatus
 from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
@@ -24,6 +26,7 @@ from rclpy.qos import qos_profile_sensor_data
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
+from contact_core.base.files import share
 from contact_ros.stamps import NANOSECONDS, to_nanoseconds
 from contact_stack.launch import NodeGraph, find_launch_file, parse
 
@@ -41,6 +44,43 @@ TOPICS = {
 
 NODES = ("tamsi_sim", "contact_estimator", "contact_aware_controller")
 """Of `sim.launch.xml`, in the order of their start."""
+
+
+RATE = 50.0
+"""Of graphs in real time [Hz]: a quarter of the usual, so that a slow or busy machine keeps up."""
+
+FULL_RATE = 200.0
+"""Of those that a test takes the time of [Hz]."""
+
+
+def at_rate(rate: float, folder: Path, arguments: dict[str, str]) -> dict[str, str]:
+    """Have a graph in real time tick at a rate.
+
+    Args:
+        rate: Ticks per second [Hz].
+        folder: Where to write its scene and its controller's parameters.
+        arguments: Of ``sim.launch.xml``; the scene is one of ours.
+
+    Returns:
+        The arguments with these files; those of a graph in lock-step as they are.
+    """
+    if arguments.get("lockstep") == "true":
+        return arguments
+    scene = share("config", "scenes", arguments.get("scene", "mug_placement") + ".yaml")
+    values = yaml.safe_load(scene.read_text())
+    values["period"] = 1.0 / rate
+    (folder / scene.name).write_text(yaml.safe_dump(values))
+    controller = controller_at(rate, folder, "contact_aware_controller")
+    return {**arguments, "scene": str(folder / scene.name), "controller_config": controller}
+
+
+def controller_at(rate: float, folder: Path, config: str) -> str:
+    """Write one of our parameter files for a controller of that rate [Hz]; return where it is."""
+    values = yaml.safe_load(share("config", f"{config}.yaml").read_text())
+    parameters = values["/**/contact_aware_controller"]["ros__parameters"]
+    parameters |= {"rate": rate, "safety.contacts_timeout": 10.0 / rate}
+    (folder / f"{config}.yaml").write_text(yaml.safe_dump(values))
+    return str(folder / f"{config}.yaml")
 
 
 class GraphClient:
@@ -85,7 +125,7 @@ class GraphClient:
         """Return the latest message of a topic, None if there was none."""
         return self.heard[topic][-1][1] if self.heard[topic] else None
 
-    def spin_until(self, condition: Callable[[], Any], timeout: float = 30.0) -> Any:
+    def spin_until(self, condition: Callable[[], Any], timeout: float = 60.0) -> Any:
         """Handle messages until a condition is truthy, and return its value."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:
@@ -133,7 +173,7 @@ class GraphClient:
         assert future.result().accepted
         return future.result()
 
-    def result(self, client: ActionClient, goal: Any, timeout: float = 30.0) -> Any:
+    def result(self, client: ActionClient, goal: Any, timeout: float = 60.0) -> Any:
         """Send a goal and return its result."""
         future = self.send(client, goal).get_result_async()
         self.spin_until(future.done, timeout)
@@ -157,11 +197,16 @@ def shared_graph(driver: str, gripper: bool = True, **arguments: str) -> Iterato
         gripper: Whether the scene has one.
         **arguments: Of the launch file; nobody watches unless that is said.
     """
-    with own_domain() as environment, pytest.MonkeyPatch.context() as patch:
+    with (
+        own_domain() as environment,
+        pytest.MonkeyPatch.context() as patch,
+        tempfile.TemporaryDirectory() as folder,
+    ):
         for name, value in environment.items():
             patch.setenv(name, value)
         patch.setenv("PYTHONPATH", str(REPOSITORY), prepend=os.pathsep)
-        words = {"view": "false", "frames": "false", "driver": driver, **arguments}
+        words = {"view": "false", "frames": "false", "driver": driver}
+        words |= at_rate(RATE, Path(folder), arguments)
         output = io.StringIO()
         with NodeGraph(parse(find_launch_file("sim"), words), output) as graph:
             client = GraphClient()

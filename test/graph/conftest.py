@@ -14,7 +14,7 @@ from contact_ros.driver_profile import PROFILES
 from contact_stack.launch import NodeGraph, find_launch_file, parse
 
 sys.path.insert(0, str(Path(__file__).parent))
-from client import GraphClient, shared_graph
+from client import RATE, GraphClient, at_rate, shared_graph
 
 DEFAULT = "lbr_fri"
 
@@ -39,15 +39,22 @@ def output() -> io.StringIO:
 
 @pytest.fixture
 def launch(
-    ros_domain: int, alive: Callable[[int], bool], driver: str, output: io.StringIO
+    ros_domain: int,
+    alive: Callable[[int], bool],
+    driver: str,
+    output: io.StringIO,
+    tmp_path: Path,
 ) -> Iterator[Callable[..., NodeGraph]]:
-    """Start ``sim.launch.xml`` with arguments; at the end no process may be left."""
+    """Start ``sim.launch.xml`` with arguments; at the end no process may be left.
+
+    In lock-step, or in real time with so many ticks a second.
+    """
     graphs: list[NodeGraph] = []
     with ExitStack() as stack:
 
-        def start(**arguments: str) -> NodeGraph:
-            quiet = {"view": "false", "frames": "false"}
-            plan = parse(find_launch_file("sim"), {**quiet, "driver": driver, **arguments})
+        def start(rate: float = RATE, **arguments: str) -> NodeGraph:
+            quiet = {"view": "false", "frames": "false", "driver": driver}
+            plan = parse(find_launch_file("sim"), {**quiet, **at_rate(rate, tmp_path, arguments)})
             graphs.append(stack.enter_context(NodeGraph(plan, output)))
             return graphs[-1]
 

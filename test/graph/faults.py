@@ -35,8 +35,8 @@ def mode(client: GraphClient) -> int:
 
 def at_rest(client: GraphClient) -> bool:
     """Where the driver does not report the command, the arm sags a little at first."""
-    recent = [message.position for _, message in client.heard["truth/joint_states"][-100:]]
-    return len(recent) == 100 and float(np.ptp(recent, axis=0).max()) < 1e-5
+    recent = [message.position for _, message in client.heard["truth/joint_states"][-25:]]
+    return len(recent) == 25 and float(np.ptp(recent, axis=0).max()) < 1e-5
 
 
 def first_status(client: GraphClient, name: str, after: float) -> float:

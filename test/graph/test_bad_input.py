@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from client import GraphClient
+from client import RATE, GraphClient
 from contact_stack_msgs.action import FollowPoseTrajectory
 from contact_stack_msgs.msg import (
     Contact,
@@ -149,7 +149,9 @@ def test_a_command_that_is_not_finite_never_reaches_the_arm(held: GraphClient, d
     client = held
     client.spin_until(lambda: at_rest(client))
     start = np.array(client.latest("truth/joint_states").position)
-    profile = driver_profile(driver, DriverConfig(), 0.005, namespace=client.node.get_namespace())
+    profile = driver_profile(
+        driver, DriverConfig(), 1.0 / RATE, namespace=client.node.get_namespace()
+    )
     publisher = client.node.create_publisher(profile.command_type, profile.command_topic, 1)
     client.spin_until(publisher.get_subscription_count)
     bad = profile.encode_command(np.full(7, np.nan))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from client import GraphClient
+from client import RATE, GraphClient
 from contact_stack_msgs.msg import ControllerStatus
 from faults import (
     REPORT_TIME,
@@ -133,7 +133,9 @@ def test_each_misbehaviour(moving: GraphClient, driver: str) -> None:
 
 def command_beyond_limits(client: GraphClient, driver: str) -> None:
     """Command until the driver's guard has ended it."""
-    profile = driver_profile(driver, DriverConfig(), 0.005, namespace=client.node.get_namespace())
+    profile = driver_profile(
+        driver, DriverConfig(), 1.0 / RATE, namespace=client.node.get_namespace()
+    )
     publisher: Any = client.node.create_publisher(profile.command_type, profile.command_topic, 1)
     client.spin_until(publisher.get_subscription_count)
     command = np.array(client.latest("truth/joint_states").position[:7])
@@ -155,7 +157,9 @@ def test_a_second_commander_is_named_and_the_arm_held(moving: GraphClient, drive
     """It need not say anything; others' joints on a shared topic, and listeners, are welcome."""
     client = moving
     began = time.monotonic()
-    profile = driver_profile(driver, DriverConfig(), 0.005, namespace=client.node.get_namespace())
+    profile = driver_profile(
+        driver, DriverConfig(), 1.0 / RATE, namespace=client.node.get_namespace()
+    )
     publisher: Any = client.node.create_publisher(profile.command_type, profile.command_topic, 1)
     held_because(client, "FOREIGN_COMMAND", began)
     client.spin_until(

