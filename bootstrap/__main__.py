@@ -4,6 +4,7 @@
 ``python3 -m bootstrap kilted`` takes another distribution of ROS 2 than Jazzy.
 """
 
+import signal
 import sys
 
 from bootstrap import supported_python
@@ -21,6 +22,7 @@ def main() -> int:
         return 1
     from bootstrap import setup_project
 
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     chosen = [word for word in sys.argv[1:] if word != "graph"]
     if len(chosen) > 1 or not set(chosen) <= set(setup_project.ROS_LOCKS):
         valid = ", ".join(setup_project.ROS_LOCKS)

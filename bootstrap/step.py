@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -66,6 +68,7 @@ class Log:
                     stdout=file,
                     stderr=subprocess.STDOUT,
                     env=self._environment,
+                    start_new_session=True,
                 )
             except OSError as error:
                 file.write(f"{words[0]}: {error.strerror}\n")
@@ -78,7 +81,8 @@ class Log:
                     except subprocess.TimeoutExpired:
                         self._watch()
             except BaseException:
-                process.terminate()
+                # With the compilers that it has started.
+                os.killpg(process.pid, signal.SIGTERM)
                 process.wait()
                 raise
         if code != 0:

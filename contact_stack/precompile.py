@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import importlib
 import multiprocessing
+import os
+import signal
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor
@@ -52,7 +54,7 @@ def compile_once() -> None:
     """
     if compiled_kernels(GRAPH_PACKAGES).status is CheckStatus.OK:
         return
-    done = subprocess.Popen(COMMAND, stderr=subprocess.PIPE, text=True)
+    done = subprocess.Popen(COMMAND, stderr=subprocess.PIPE, text=True, start_new_session=True)
     bar = f"{{desc}}: {{n}} s, usually {USUAL} s"
     with tqdm(desc="compile the numerical kernels, once", bar_format=bar) as progress:
         while True:
@@ -62,7 +64,8 @@ def compile_once() -> None:
             except subprocess.TimeoutExpired:
                 progress.update(1)
             except BaseException:
-                done.terminate()
+                # With the processes that compile for it.
+                os.killpg(done.pid, signal.SIGTERM)
                 done.wait()
                 raise
     if done.returncode != 0:

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -114,18 +116,35 @@ def test_tracks_run_side_by_side_and_the_steps_of_each_in_turn(tmp_path: Path):
 
 
 def test_what_fails_ends_what_runs_beside_it(tmp_path: Path, capsys):
-    lasting = (sys.executable, "-c", "import time; time.sleep(600)")
+    """And what that has started."""
+    child = tmp_path / "child"
+    lasting = ("sh", "-c", f"sleep 600 & echo $! > {child}.new; mv {child}.new {child}; wait")
+
+    def fail(log) -> None:
+        until(child.exists)
+        log.run("/nowhere")
+
     long = [
         Step("long", "take long", (), lambda log: log.run(*lasting), "never shown"),
         Step("later", "do more", (), lambda log: None, ""),
     ]
-    broken = [Step("broken", "do it", (), lambda log: log.run("/nowhere"), "turn it off and on")]
+    broken = [Step("broken", "do it", (), fail, "turn it off and on")]
     runner = StepRunner(tmp_path / "stamps", tmp_path / "logs", os.environ)
     assert not runner.run(long, broken)
     shown = capsys.readouterr()
     assert "never shown" not in shown.err
     assert [line.split()[-1] for line in shown.out.splitlines()] == ["failed", "stopped"]
     assert not runner.done
+    state = Path("/proc", child.read_text().strip(), "stat")
+    until(lambda: not state.exists() or ") Z " in state.read_text())
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for something."""
+    end = time.monotonic() + 10.0
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def test_a_second_make_setup_does_nothing():
