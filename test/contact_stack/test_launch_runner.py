@@ -169,7 +169,14 @@ def test_nobody_reading_the_output_does_not_stop_a_node(make_executable, launch_
 
 
 @pytest.mark.graph
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(signal.SIGINT, marks=pytest.mark.verify),
+        signal.SIGTERM,
+        pytest.param(signal.SIGHUP, marks=pytest.mark.verify),
+    ],
+)
 def test_a_signal_to_the_launcher_ends_every_node_without_a_traceback(
     alive, make_executable, launch_file, start_process, number: signal.Signals
 ) -> None:

@@ -80,6 +80,7 @@ def test_numbers_of_other_sources_are_not_shown(tmp_path):
     assert "Not made yet: `contact-stack paper tamsi 5`" in (path.parent / "index.md").read_text()
 
 
+@pytest.mark.verify
 def test_json_without_a_file_is_all_that_is_printed(tmp_path, capsys):
     assert cli.main(["paper", "tamsi", "4", "--out", str(tmp_path), "--json"]) == 0
     assert "4" in json.loads(capsys.readouterr().out)

@@ -112,6 +112,7 @@ def until(holds: Callable[[], bool]) -> None:
     raise AssertionError("it never came")
 
 
+@pytest.mark.verify  # drawn without a graphics card
 def test_an_export_plays_from_the_disk(start_process, recording, tmp_path) -> None:
     page = tmp_path / "run.html"
     process = start_process(*CLI, "view", recording, "--html", page)

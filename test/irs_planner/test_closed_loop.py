@@ -109,7 +109,13 @@ def test_contact_that_pushes_nothing_is_carried_out_before_the_first_push(monkey
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.verify) for seed in range(1, 20))]
 )
-@pytest.mark.parametrize("kick", [None, np.array([0.07, -0.07, -0.8, 0.0, 0.0])])
+@pytest.mark.parametrize(
+    "kick",
+    [
+        pytest.param(None, marks=pytest.mark.verify),
+        np.array([0.07, -0.07, -0.8, 0.0, 0.0]),
+    ],
+)
 def test_it_arrives_though_the_t_is_another_one_and_is_kicked(seed, kick):
     problem, states, loop = carried_out(seed, kick)
     assert loop.phase is Phase.REST
@@ -119,6 +125,7 @@ def test_it_arrives_though_the_t_is_another_one_and_is_kicked(seed, kick):
     assert loop.searches >= 1
 
 
+@pytest.mark.verify
 def test_the_example_ends_at_rest(capsys):
     runpy.run_path("examples/irs_planner/05_push_in_closed_loop.py")
     said = capsys.readouterr().out
