@@ -59,8 +59,8 @@ PLACES = 100
 WORSE = {Level.OK: Level.WARN, Level.STALE: Level.ERROR}
 """What rejections make of a node that hears other messages, or no other."""
 
-REJECTED = "rejected_messages"
-"""Under which name a report counts them."""
+REJECTED, LATEST = "rejected_messages", "last_rejection"
+"""Under which names a report counts them, and says why the latest was."""
 
 Error = TypeVar("Error", bound=BaseException)
 
@@ -263,6 +263,8 @@ class Rejections:
         self._count = 0
         self._reported = 0
         self._reason = ""
+        self._latest: object = ""
+        self._others: tuple[object, object] = (0, "")
 
     def add(self, reason: str) -> None:
         """Count one message.
@@ -292,16 +294,22 @@ class Rejections:
 
         Args:
             health: How the node is otherwise; where it counts ``rejected_messages`` itself,
-                that count stands.
+                that count stands, and its reason if it is the later one.
 
         Returns:
             The same with their number and the latest reason; worse, and for that reason, if
             there were any since the last report.
         """
-        values = {REJECTED: self._count, **health.values}
-        if self._count:
-            values["last_rejection"] = self._reason
         new, self._reported = self._count - self._reported, self._count
+        others = health.values.get(REJECTED, 0), health.values.get(LATEST, "")
+        if new:
+            self._latest = self._reason
+        elif others != self._others:
+            self._latest = others[1]
+        self._others = others
+        values = {REJECTED: self._count, **health.values}
+        if self._latest:
+            values[LATEST] = self._latest
         if new and health.level in WORSE:
             return Health(WORSE[health.level], _text(new, self._reason), values)
         return dataclasses.replace(health, values=values)

@@ -63,3 +63,23 @@ def test_a_count_of_the_nodes_own_stands() -> None:
     rejections.add("not finite")
     report = rejections.report(Health(Level.OK, "", {"rejected_messages": 5}))
     assert report.values["rejected_messages"] == 5
+
+
+def test_of_two_who_reject_the_later_is_told() -> None:
+    """A node counts what is no state, its driver's endpoint the states."""
+    endpoint, node = Rejections(lambda line: None), Rejections(lambda line: None)
+
+    def told() -> object:
+        health = node.report(endpoint.report(Health(Level.OK, "")))
+        return health.values.get("last_rejection")
+
+    assert told() is None
+    for rejections, reason in (
+        (node, "a parameter"),
+        (endpoint, "a state"),
+        (node, "a goal"),
+        (endpoint, "a state"),
+    ):
+        rejections.add(reason)
+        assert told() == reason
+        assert told() == reason  # as long as there is no other
