@@ -27,6 +27,9 @@ from contact_ros.driver_profile import DriverProfile
 from contact_ros.qos import LATCHED, LATCHED_BY_MANY
 from contact_ros.validation import MessageError, at_most
 
+CONTROLLER = "contact_aware_controller"
+"""Name of the node that commands the arm."""
+
 SIMULATED_TOPIC = "simulated_robot"
 PAUSED_TOPIC = "simulation_paused"
 FINGERPRINT_TOPIC = "robot_fingerprint"

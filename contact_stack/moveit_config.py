@@ -24,6 +24,7 @@ from contact_core.base.files import cache_folder, replacement
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
 from contact_ros.driver_profile import PROFILES, DriverConfig, driver_profile
+from contact_ros.identity import CONTROLLER
 from contact_stack.driver_config import LBR_NAME, namespace
 
 EPILOG = """examples:
@@ -34,7 +35,6 @@ EPILOG = """examples:
 It prints the file: parameters of MoveIt's node move_group, for the namespace of the robot."""
 
 GROUP = "arm"
-CONTROLLER = "contact_aware_controller"
 
 ACCELERATION = 10.0
 """Bound on the acceleration of a joint [rad/s^2], as of the controller's commands."""

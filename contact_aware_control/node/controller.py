@@ -46,7 +46,7 @@ from contact_ros.diagnostics import ClockMonitor, Diagnostics, Health, Level
 from contact_ros.driver_profile import CommandWriter, StateReader, driver_profile
 from contact_ros.entry_point import freeze_garbage_collector, run
 from contact_ros.geometry import BaseFrames
-from contact_ros.identity import PAUSED_TOPIC, RobotIdentity
+from contact_ros.identity import CONTROLLER, PAUSED_TOPIC, RobotIdentity
 from contact_ros.lifecycle import ManagedNode
 from contact_ros.lockstep import Participant, TickInputs
 from contact_ros.loop import ErrorRelay, FixedRateLoop
@@ -54,8 +54,6 @@ from contact_ros.parameters import read
 from contact_ros.qos import LATCHED, signal_publisher, signal_subscription
 from contact_ros.real_time import RealTimeReport, enter_real_time
 from contact_ros.stamps import NANOSECONDS, to_nanoseconds, to_time
-
-NAME = "contact_aware_controller"
 
 MAX_STATES = 50
 """At most this many joint states are kept for a tick: those of a quarter of a second."""
@@ -70,7 +68,7 @@ class ControllerNode(ManagedNode):
         Raises:
             ContactStackError: If a parameter, the robot or the driver profile is wrong.
         """
-        super().__init__(NAME)
+        super().__init__(CONTROLLER)
         refuse_disagreement(self, sys.argv, "hardware")
         self._config = config = read(self, ControllerNodeConfig, self._change, controller_defaults)
         # Even from the cache a kernel takes a while to load: not at the first contact.
@@ -150,12 +148,14 @@ class ControllerNode(ManagedNode):
             lambda reason: self._reader.rejections.add(reason),
         )
         self._requests = [
-            self.create_service(Trigger, f"{NAME}/{request.name.lower()}", self._server(request))
+            self.create_service(
+                Trigger, f"{CONTROLLER}/{request.name.lower()}", self._server(request)
+            )
             for request in (Request.HOLD, Request.RESUME, Request.STOP, Request.RESET)
         ]
         self._external_stop = ExternalStop(self, config.external_stop, self._ask)
         self._incidents = IncidentFiles(
-            self, self._log, config.recorder, self._lock, f"{NAME}/dump_flight"
+            self, self._log, config.recorder, self._lock, f"{CONTROLLER}/dump_flight"
         )
         self._clocks = ClockMonitor(self, config.clock_offset_limit)
         self._diagnostics = Diagnostics(
@@ -164,7 +164,9 @@ class ControllerNode(ManagedNode):
         self.start(active=config.autostart)
 
         self._inputs = TickInputs(["state", "contacts"], self._handle_tick)
-        self._participant = Participant(self, NAME, self._inputs.tick) if config.lockstep else None
+        self._participant = (
+            Participant(self, CONTROLLER, self._inputs.tick) if config.lockstep else None
+        )
         self._reader = StateReader(self, profile, config.lockstep, self._state_arrived)
         self._rivals = RivalWatch(self, profile, self._reader, self._targets.followed)
         self._contacts = self.create_subscription(

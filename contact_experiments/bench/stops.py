@@ -34,9 +34,9 @@ from contact_core.base.results import add_json_option, at_least, lines, write_js
 from contact_experiments.bench.graph import PERIOD, PROCESSORS, enter_graph, launched
 from contact_ros import NANOSECONDS, GraphClient, to_duration
 from contact_ros.client import SentGoal
+from contact_ros.identity import CONTROLLER
 from contact_ros.real_time import RealTimeConfig, enter_real_time
 
-CONTROLLER = "contact_aware_controller"
 FOLLOW = "follow_joint_trajectory"
 JOINTS = [f"lbr_A{i}" for i in range(1, 8)]
 MOVING = ControllerStatus.TRACKING, ControllerStatus.CONSERVATIVE

@@ -18,6 +18,7 @@ from contact_core.robot.scene import Scene
 from contact_ros.client import GraphClient
 from contact_ros.driver_profile import DriverConfig, DriverProfile, driver_profile
 from contact_ros.driver_profile.endpoints import StateReader
+from contact_ros.identity import CONTROLLER
 from contact_ros.stamps import NANOSECONDS
 from contact_stack.demo.client_node import joint_goal
 from tamsi_sim.robot.plant import Plant
@@ -60,7 +61,6 @@ def record_simulated(
 
 
 ACTION = "follow_joint_trajectory"
-CONTROLLER = "contact_aware_controller"
 SILENCE = 10.0
 """How long the arm's states and the controller may take to appear [s]."""
 

@@ -26,7 +26,7 @@ from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.driver_profile import DriverConfig, DriverProfile, StateReader, driver_profile
 from contact_ros.entry_point import run
 from contact_ros.guarded_node import GuardedNode
-from contact_ros.identity import RobotIdentity, RobotNodeConfig
+from contact_ros.identity import CONTROLLER, RobotIdentity, RobotNodeConfig
 from contact_ros.parameters import read
 from contact_ros.qos import DIAGNOSTICS, signal_subscription
 from contact_ros.stamps import steady_timer
@@ -69,9 +69,7 @@ class PreflightConfig(RobotNodeConfig):
         120.0, "how long to wait for the push", unit="s", above=0.0, high=3600.0
     )
     accept_simulator: bool = parameter(False, "check a simulator too, for tests of the launch")
-    activate: str = parameter(
-        "contact_aware_controller", "node that is activated if all is well; empty for none"
-    )
+    activate: str = parameter(CONTROLLER, "node that is activated if all is well; empty for none")
     first_day: str = parameter(
         "",
         "file for a report of what has to be looked at once on a robot that speaks FRI; empty for "

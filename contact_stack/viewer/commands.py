@@ -26,11 +26,12 @@ from rclpy.task import Future
 from std_srvs.srv import Trigger
 
 from contact_ros.geometry import to_pose
+from contact_ros.identity import CONTROLLER
 from contact_ros.stamps import steady_timer
 from contact_stack.viewer.controls import ARM, ArmSettings, Grip
 from contact_stack.viewer.objects import Place
 
-CONTROLLER, SIMULATOR = "contact_aware_controller", "tamsi_sim"
+SIMULATOR = "tamsi_sim"
 SETTINGS = ("controller", "force.limit", "collaborative")
 """Parameters of the controller that are chosen on the page, or told there."""
 ASKING = 1.0

@@ -13,10 +13,11 @@ import yaml
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.node.config import ControllerNodeConfig, controller_defaults
-from contact_aware_control.node.controller import NAME, ControllerNode
+from contact_aware_control.node.controller import ControllerNode
 from contact_core.base.config import flatten, from_mapping, merged, unflatten
 from contact_core.base.errors import ConfigError
 from contact_core.base.files import share
+from contact_ros.identity import CONTROLLER
 
 HARDWARE = "contact_aware_controller_hardware.yaml"
 OF_THE_LIBRARY = flatten(ControllerConfig())
@@ -96,10 +97,12 @@ def test_a_launch_is_not_overruled_about_whether_the_arm_is_real(
 ) -> None:
     said = not shipped(name)["hardware"]
     launch = tmp_path / "launch.yaml"
-    launch.write_text(f"/lbr/{NAME}:\n  ros__parameters:\n    hardware: {str(said).lower()}\n")
+    launch.write_text(
+        f"/lbr/{CONTROLLER}:\n  ros__parameters:\n    hardware: {str(said).lower()}\n"
+    )
     files = str(share("config", name)), str(launch)
     words = [word for file in files for word in ("--params-file", file)]
-    monkeypatch.setattr(sys, "argv", [NAME, "--ros-args", "-r", "__ns:=/lbr", *words])
+    monkeypatch.setattr(sys, "argv", [CONTROLLER, "--ros-args", "-r", "__ns:=/lbr", *words])
     rclpy.init()
     try:
         with pytest.raises(
