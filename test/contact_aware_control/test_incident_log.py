@@ -3,6 +3,8 @@
 import dataclasses
 import json
 import pickle
+import typing
+from enum import Enum
 
 import numpy as np
 import pytest
@@ -12,9 +14,11 @@ from contact_aware_control.contact import ContactEstimate, ContactReport
 from contact_aware_control.control_loop import ControlLoop
 from contact_aware_control.controllers import CONTROLLERS
 from contact_aware_control.incident_log import IncidentLog, load, replay, save
-from contact_aware_control.incident_log.file import VERSION
+from contact_aware_control.incident_log.file import DATA, ENUMS, MOTIONS, VERSION
+from contact_aware_control.incident_log.log import TickRecord
 from contact_aware_control.loop_state import LoopInputs, LoopState
 from contact_aware_control.reference import Goal, JointTrajectory, PoseTrajectory
+from contact_aware_control.reference.base import Reference
 from contact_aware_control.safety.status import Mode, Request, Status
 from contact_aware_control.targets import JointTarget, PoseTarget, StreamConfig, StreamedTargets
 from contact_core.base.config import from_mapping
@@ -366,3 +370,29 @@ def test_records_cannot_run_code(tmp_path, evil):
     np.savez(path, header=np.array([pickle.dumps(Attack())], dtype=object))
     with pytest.raises(ConfigError, match="no incident record"):
         load(path)
+
+
+def classes_in(annotation: object) -> set[type]:
+    """Return the classes of ours that an annotation names, and those in their fields."""
+    found: set[type] = set()
+    waiting = [annotation]
+    while waiting:
+        item = waiting.pop()
+        waiting += typing.get_args(item)
+        if isinstance(item, type) and item.__module__.startswith("contact_") and item not in found:
+            found.add(item)
+            kinds = item.__subclasses__() if issubclass(item, Reference) else []
+            fields = () if issubclass(item, Enum) else typing.get_type_hints(item).values()
+            waiting += [*kinds, *(fields if dataclasses.is_dataclass(item) else ())]
+    return found
+
+
+def test_everything_that_a_loop_remembers_or_is_told_can_be_written() -> None:
+    """Whoever adds a class learns it here, and not when a robot has had its first incident."""
+    written = {*DATA.values(), *ENUMS.values(), *(kind for kind, _ in MOTIONS.values())}
+    needed = classes_in(LoopState) | classes_in(TickRecord)
+    missing = {
+        kind.__name__ for kind in needed - written if not getattr(kind, "__abstractmethods__", ())
+    }
+    assert len(needed) > 30
+    assert not missing
