@@ -60,7 +60,7 @@ def ask(client: GraphClient, service: str) -> Trigger.Response:
 
 def ask_until_granted(client: GraphClient, service: str) -> None:
     """Ask again while it is refused: a busy machine delays states, and no resume works then."""
-    client.spin_until(lambda: ask(client, service).success, 5.0)
+    client.spin_until(lambda: ask(client, service).success, 30.0)
 
 
 def diagnostic(client: GraphClient, node: str, after: float = 0.0) -> tuple[str, dict[str, str]]:
