@@ -59,14 +59,15 @@ def at_rate(rate: float, folder: Path, arguments: dict[str, str]) -> dict[str, s
     Args:
         rate: Ticks per second [Hz].
         folder: Where to write its scene and its controller's parameters.
-        arguments: Of ``sim.launch.xml``; the scene is one of ours.
+        arguments: Of ``sim.launch.xml``.
 
     Returns:
-        The arguments with these files; those of a graph in lock-step as they are.
+        The arguments with these files; as they are in lock-step, or where the scene is a file.
     """
-    if arguments.get("lockstep") == "true":
+    name = arguments.get("scene", "mug_placement")
+    if arguments.get("lockstep") == "true" or name.endswith(".yaml"):
         return arguments
-    scene = share("config", "scenes", arguments.get("scene", "mug_placement") + ".yaml")
+    scene = share("config", "scenes", f"{name}.yaml")
     values = yaml.safe_load(scene.read_text())
     values["period"] = 1.0 / rate
     (folder / scene.name).write_text(yaml.safe_dump(values))
