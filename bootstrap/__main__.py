@@ -22,7 +22,6 @@ def main() -> int:
         return 1
     from bootstrap import setup_project
 
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     chosen = [word for word in sys.argv[1:] if word != "graph"]
     if len(chosen) > 1 or not set(chosen) <= set(setup_project.ROS_LOCKS):
         valid = ", ".join(setup_project.ROS_LOCKS)
@@ -32,4 +31,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(main())

@@ -34,6 +34,7 @@ from contact_ros.entry_point import freeze_garbage_collector, run
 from contact_ros.gripper import GripperMotion, gripper_servers, gripper_state
 from contact_ros.guarded_node import waking_future
 from contact_ros.identity import (
+    CONTROLLER,
     PAUSED_TOPIC,
     SIMULATED_TOPIC,
     announce_robot,
@@ -112,7 +113,7 @@ class SimulatorConfig:
         True, "activate at the start; otherwise a life-cycle transition does it"
     )
     participants: tuple[str, ...] = parameter(
-        ("contact_estimator", "contact_aware_controller"), "nodes that take part in lock-step"
+        ("contact_estimator", CONTROLLER), "nodes that take part in lock-step"
     )
     client: str = parameter("", "a further participant in lock-step, e.g. demo; empty for none")
     lockstep_timeout: float = parameter(

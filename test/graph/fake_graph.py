@@ -15,7 +15,6 @@ from contact_stack_msgs.msg import ContactArray, ControllerStatus, PoseTrajector
 from rclpy.action import ActionClient
 from rclpy.duration import Duration
 from rclpy.qos import qos_profile_sensor_data
-from std_srvs.srv import Trigger
 
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
@@ -80,20 +79,12 @@ class FakeGraph:
         """Begin to move; nobody waits for the end."""
         self.client.wait_for(ControllerStatus, "controller_status")
         assert self._motion.wait_for_server(30.0)
-        moves = (ControllerStatus.TRACKING, ControllerStatus.CONSERVATIVE)
-        asked = 0.0
-
-        def moving() -> bool:
-            # On a busy machine the link may have been lost meanwhile: the arm waits to be asked.
-            nonlocal asked
-            if self.mode not in moves and time.monotonic() > asked + 5.0:
-                if asked:
-                    self.client.call(Trigger, "contact_aware_controller/resume", Trigger.Request())
-                self._motion.send_goal_async(self.goal(strokes))
-                asked = time.monotonic()
-            return self.mode in moves
-
-        self.client.wait_until(moving, 60.0, "the arm does not move")
+        self._motion.send_goal_async(self.goal(strokes))
+        self.client.wait_for(
+            ControllerStatus,
+            "controller_status",
+            lambda m: m.mode in (ControllerStatus.TRACKING, ControllerStatus.CONSERVATIVE),
+        )
 
 
 @contextmanager
