@@ -60,7 +60,18 @@ def ask(client: GraphClient, service: str) -> Trigger.Response:
 
 def ask_until_granted(client: GraphClient, service: str) -> None:
     """Ask again while it is refused: a busy machine delays states, and no resume works then."""
-    client.spin_until(lambda: ask(client, service).success, 30.0)
+    refusals: list[str] = []
+
+    def granted() -> bool:
+        answer = ask(client, service)
+        if not answer.success:
+            refusals.append(answer.message)
+        return bool(answer.success)
+
+    try:
+        client.spin_until(granted)
+    except TimeoutError:
+        raise AssertionError(f"{service} was refused: {refusals[-1]}") from None
 
 
 def diagnostic(client: GraphClient, node: str, after: float = 0.0) -> tuple[str, dict[str, str]]:

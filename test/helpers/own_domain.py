@@ -6,17 +6,26 @@ import itertools
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from domain_coordinator import domain_id
 
 from contact_core.base.files import share
 from contact_ros.environment import RANGE, profiles_variable
 
-# It goes on from test to test, and far from those of another worker: what a test has killed is
-# remembered in its domain for a while.
+# Far from those of another worker: what a test has killed is remembered for a while.
 _WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-_DOMAINS = itertools.cycle(range(1, 101))
-_next_domain = itertools.islice(_DOMAINS, 30 * _WORKER, None).__next__
+_DOMAINS = itertools.islice(itertools.cycle(range(1, 101)), 30 * _WORKER, None)
+FIRST_PORT, PORTS = 7400, 250
+"""Of DDS: the first port of domain 0, and how many each domain has."""
+
+
+def _next_domain() -> int:
+    """Return the next one that nobody is in, not even a node of a test that has ended."""
+    sockets = Path("/proc/net/udp").read_text().splitlines()[1:]
+    ports = [int(socket.split()[1].rpartition(":")[2], 16) for socket in sockets]
+    inhabited = {(port - FIRST_PORT) // PORTS for port in ports}
+    return next(domain for domain in _DOMAINS if domain not in inhabited)
 
 
 @contextmanager
