@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.integrate import cumulative_trapezoid
+import scipy
 
 from contact_core.base.errors import ConfigError, choices
 from contact_core.base.registry import Registry
@@ -102,7 +102,7 @@ def reconstruct(points: np.ndarray, slopes: np.ndarray, value: float) -> np.ndar
     Returns:
         (K) the function.
     """
-    integral: np.ndarray = cumulative_trapezoid(slopes, points, initial=0.0)
+    integral: np.ndarray = scipy.integrate.cumulative_trapezoid(slopes, points, initial=0.0)
     return value + integral
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import matplotlib
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from contact_core.base.files import replacement
+
+# Takes a while to import, and a command may have to show something first.
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 BLUE, ORANGE, GREEN, RED, BROWN, GREY, PURPLE, PINK, OLIVE = (
     "#0b6e99", "#d9730d", "#2a9d8f", "#c8372d", "#8c6239", "#444444", "#7b4b94", "#b84fa0",
@@ -61,11 +63,35 @@ def new_figure(
     Returns:
         The figure and its axes (rows, columns).
     """
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=size, layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False, **options)
     for axes in grid.flat:
         dress(axes)
     return figure, grid
+
+
+def new_view(curves: int, size: tuple[float, float]) -> tuple[Figure, Axes, list[Axes]]:
+    """Create a figure of a scene, and of what changes there over time beside it.
+
+    Args:
+        curves: How many axes share the time.
+        size: Width and height [inch].
+
+    Returns:
+        The figure, the axes of the scene, and those of the curves from the top.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.add_gridspec(curves, 2, width_ratios=(1.25, 1.0))
+    view = figure.add_subplot(grid[:, 0])
+    beside = [figure.add_subplot(grid[0, 1])]
+    beside += [figure.add_subplot(grid[row, 1], sharex=beside[0]) for row in range(1, curves)]
+    for axes in beside:
+        dress(axes)
+    return figure, view, beside
 
 
 def dress(axes: Axes) -> None:
@@ -127,10 +153,12 @@ def save(figure: Figure, path: Path, title: str = "") -> Path:
         path: Its ending tells the format, PNG or SVG; the same picture is the same file.
         title: Written above it.
     """
+    from matplotlib import rc_context
+
     if title:
         figure.suptitle(title)
     path.parent.mkdir(parents=True, exist_ok=True)
     undated = {"Date": None} if path.suffix == ".svg" else {}
-    with matplotlib.rc_context({"svg.hashsalt": path.stem}), replacement(path) as file:
+    with rc_context({"svg.hashsalt": path.stem}), replacement(path) as file:
         figure.savefig(file, dpi=DOTS_PER_INCH, format=path.suffix[1:], metadata=undated)
     return path

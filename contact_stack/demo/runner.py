@@ -52,8 +52,6 @@ from contact_stack.launch import NodeGraph, find_launch_file, parse, refuse_seco
 from contact_stack.precompile import compile_once
 from contact_stack.recording import McapRecorder
 from contact_stack.viewer.browser import PageOpener, is_interactive
-from contact_stack.viewer.command import PORT, show
-from contact_stack.viewer.recording import beside, load_recording
 from contact_stack.viewer.scene_model import CAST, scene_model_of
 
 EXIT_FAILED = 1
@@ -212,6 +210,10 @@ def run_demo(demo: Demo[Any], out: Path, copy: Path | str | None = None) -> int:
             pictures = ", ".join(path.name for path in demo.draw(runs, out))
     print("\n".join([f"results: {out}/summary.json, {pictures}, *.mcap", *lines]))
     if demo.view and is_interactive():
+        # What serves a page takes a while to import, and the graph starts without it.
+        from contact_stack.viewer.command import PORT, show
+        from contact_stack.viewer.recording import beside, load_recording
+
         film, *compared = [load_recording(out / f"{run}.mcap") for run in demo.runs[:2]]
         film = beside(film, compared[0]) if compared else film
         show(film, urlsplit(opener.address).port or PORT, browser=False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
+import scipy
 
 from irs_planner.search.parts import Parts
 from irs_planner.search.search_model import EFFORT, SearchModel
@@ -133,7 +133,7 @@ def _carry(model: SearchModel, state: np.ndarray, pairs: np.ndarray) -> np.ndarr
     if len(pairs) == 1 or not load.any():  # no one balances on a ball
         return None
     edges = _edges(model, state, pairs)[..., columns] / scale
-    force, rest = nnls(edges.reshape(-1, size).T, -load)
+    force, rest = scipy.optimize.nnls(edges.reshape(-1, size).T, -load)
     hardest = force.reshape(len(pairs), -1).sum(axis=1).max()
     too_hard = model.settings.force and hardest > model.settings.force
     if too_hard or rest > UNBALANCED * np.linalg.norm(load):

@@ -146,6 +146,17 @@ def test_help_imports_no_heavy_library(words: tuple[str, ...]) -> None:
     assert result.returncode == 0, result.stderr
 
 
+def test_a_demo_starts_its_graph_before_it_loads_what_draws() -> None:
+    program = (
+        "import sys\nimport contact_stack.demo.command\n"
+        "sys.exit(str({'matplotlib', 'viser', 'scipy.special'} & set(sys.modules) or '') or 0)\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+
+
 def test_a_reader_that_has_seen_enough_ends_a_command_quietly() -> None:
     command = [sys.executable, "-m", "contact_stack.cli", "launch", "sim", "--show-args"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pinocchio as pin
-from scipy.signal import savgol_filter
+import scipy
 
 from contact_aware_control.reference.motion import tilt
 from contact_core.robot.description import read_urdf
@@ -139,7 +139,9 @@ class BottleRecord:
 
     def _second_derivative(self, positions: Sequence[np.ndarray]) -> np.ndarray:
         return np.asarray(
-            savgol_filter(positions, WINDOW, DEGREE, deriv=2, delta=self.period, axis=0)
+            scipy.signal.savgol_filter(
+                positions, WINDOW, DEGREE, deriv=2, delta=self.period, axis=0
+            )
         )
 
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 import numpy as np
 import pinocchio as pin
-from scipy.interpolate import CubicSpline
+import scipy
 
 from contact_aware_control.reference import PoseTrajectory
 from contact_aware_control.reference.motion import joints_along
@@ -165,7 +165,7 @@ class JointPath:
         times = np.linspace(0.0, self.duration, max(2, round(self.duration / SPACING)) + 1)
         positions = joints_along(robot, q_start, times, tool.sample)
         self.end = positions[-1]
-        self._spline = CubicSpline(times, positions, bc_type="clamped")
+        self._spline = scipy.interpolate.CubicSpline(times, positions, bc_type="clamped")
         speed = np.abs(self._spline(times, 1)).max(axis=0)
         joint = int(np.argmax(speed - robot.velocity_limits))
         if speed[joint] > robot.velocity_limits[joint]:

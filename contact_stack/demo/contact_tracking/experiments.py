@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pinocchio as pin
-from scipy.interpolate import CubicSpline
+import scipy
 
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
 from contact_aware_control.reference.motion import Motion, joints_along, tilt
@@ -180,7 +180,7 @@ class MugMoving(Experiment):
             return _moved(start, *(share * np.array(self.LINE)))
 
         positions = joints_along(robot, q, times, tool)
-        spline = CubicSpline(times, np.array(positions), bc_type="clamped")
+        spline = scipy.interpolate.CubicSpline(times, np.array(positions), bc_type="clamped")
         return JointTrajectory(times.tolist(), np.array(positions), spline(times, 1))
 
     def outcome(self, pose_of: Callable[[str], pin.SE3]) -> dict[str, Any]:

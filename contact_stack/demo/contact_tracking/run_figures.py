@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from contact_core.base.figures import add_legend, draw_limit, name_phases, new_figure, save_all
 from contact_stack.demo.contact_tracking.statistics import Course, contact_segments, releases
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 SIZE = (9.0, 6.0)
 BEFORE_RELEASE, AFTER_RELEASE = 0.4, 0.6

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped
-from matplotlib.figure import Figure
 
-from contact_core.base.figures import ROLES, draw_limit, dress, save
+from contact_core.base.figures import ROLES, draw_limit, new_view, save
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
 from contact_ros.geometry import frame_pose, to_pose
@@ -217,9 +216,7 @@ class PushAnything(Demo[PushedData]):
     def draw(self, runs: Mapping[str, PushedData], folder: Path) -> list[Path]:
         """Draw the push from above and over time."""
         (data,) = runs.values()
-        figure = Figure(figsize=(11.0, 5.2), layout="constrained")
-        grid = figure.add_gridspec(3, 2, width_ratios=(1.25, 1.0))
-        above = figure.add_subplot(grid[:, 0])
+        figure, above, beside = new_view(3, (11.0, 5.2))
         draw_push(above, self._task, data.pose, data.tool)
         above.set(xlabel="x [m]", ylabel="y [m]", title="goal dashed, at the end green, tool red")
         misses = np.array([self._task.miss(pose) for pose in data.pose])
@@ -229,12 +226,12 @@ class PushAnything(Demo[PushedData]):
             (data.time, np.rad2deg(misses[:, 1]), "angle [deg]"),
         )
         limits = 1e3 * POSITION, np.rad2deg(ANGLE), None
-        for row, (time, values, label) in enumerate((*curves, force)):
-            axes = figure.add_subplot(grid[row, 1])
+        for row, (axes, (time, values, label)) in enumerate(
+            zip(beside, (*curves, force), strict=True)
+        ):
             axes.plot(time, values, color=ROLES["robot" if row == 2 else "object"], lw=1)
             if (limit := limits[row]) is not None:
                 draw_limit(axes, limit, "good enough" if row == 0 else "")
-            dress(axes)
             axes.set_ylabel(label)
             axes.set_ylim(bottom=0.0)
         axes.set_xlabel("time [s]")

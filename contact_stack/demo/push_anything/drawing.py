@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from contact_core.base.figures import ROLES, dress
 from contact_stack.demo.push_anything.shapes import Part, PushedObject
 from contact_stack.demo.push_anything.task import PushTask
 from irs_planner.scenes.planar_scene import Box, Circle
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 OUTLINES = 8
 """Places of a thing on its way."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pinocchio as pin
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from contact_core.base.figures import GREY, ROLES, draw_limit, dress, save
+from contact_core.base.figures import GREY, ROLES, draw_limit, dress, new_view, save
 from contact_core.base.results import Rows, table
 from contact_stack.demo.client_node import NAME, Connection
 from contact_stack.demo.contact_tracking.statistics import trajectory_hash
@@ -20,6 +18,9 @@ from contact_stack.demo.push_box.node import PushAttempt, PushData, PushNode, pu
 from contact_stack.demo.push_box.task import BoxTask
 from contact_stack.demo.runner import DRIVER, REALTIME, Demo, Option
 from irs_planner.smoothing import DEFAULT_MODE, SMOOTHING_MODES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 OUTLINES = 5
 """Outlines of the box per push."""
@@ -143,11 +144,8 @@ def _push(push: PushAttempt) -> dict[str, Any]:
 
 def draw_push(data: PushData, task: BoxTask, path: Path) -> Path:
     """Draw the box from above, its distance from the goal, and the force over time, as PNG."""
-    figure = Figure(figsize=(11, 5.2), layout="constrained")
-    grid = figure.add_gridspec(3, 2, width_ratios=(1.25, 1.0))
-    _draw_above(figure.add_subplot(grid[:, 0]), data, task)
-    distance = figure.add_subplot(grid[0, 1])
-    angle, force = (figure.add_subplot(grid[row, 1], sharex=distance) for row in (1, 2))
+    figure, above, (distance, angle, force) = new_view(3, (11, 5.2))
+    _draw_above(above, data, task)
     misses = [task.miss(pose) for pose in data.box]
     distance.plot(data.time, [1e3 * miss.distance for miss in misses], color=ROLES["object"])
     draw_limit(distance, 1e3 * task.position_tolerance, "good enough")
@@ -163,7 +161,6 @@ def draw_push(data: PushData, task: BoxTask, path: Path) -> Path:
     for axes, text in (
         (distance, "distance [mm]"), (angle, "angle [deg]"), (force, "pusher force [N]"),
     ):  # fmt: skip
-        dress(axes)
         axes.set_ylabel(text)
         axes.set_ylim(bottom=0.0)
     force.set_xlabel("time [s]")

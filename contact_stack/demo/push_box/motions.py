@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
-from scipy.interpolate import PchipInterpolator
+import scipy
 
 from contact_aware_control.config import StartTolerance
 from contact_aware_control.reference import PoseTrajectory
@@ -152,7 +152,7 @@ def push_motion(robot: Robot, commands: np.ndarray, time_step: float) -> PoseTra
     lengths = np.linalg.norm(np.diff(points, axis=0), axis=1)
     stamps = np.append(0.0, np.cumsum(np.maximum(time_step, lengths / SPEED)))
     times = np.linspace(0.0, stamps[-1], math.ceil(stamps[-1] / SPACING) + 1)
-    smooth = PchipInterpolator(stamps, commands)
+    smooth = scipy.interpolate.PchipInterpolator(stamps, commands)
     return PoseTrajectory(times.tolist(), [tool_pose(robot, joints) for joints in smooth(times)])
 
 
