@@ -198,7 +198,7 @@ def test_a_signal_to_the_launcher_ends_every_node_without_a_traceback(
     groups = children(launcher.pid)
     assert len(groups) == 4  # with the guard
     launcher.send_signal(number)
-    out, err = launcher.communicate(timeout=5)
+    out, err = launcher.communicate(timeout=20)
     assert launcher.returncode == 0
     assert "Traceback" not in out + err
     assert not any(alive(pid) for pid in groups)

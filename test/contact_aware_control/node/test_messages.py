@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import fields, replace
 from typing import Any
 
@@ -16,6 +15,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.contact import ContactMode as Mode
 from contact_aware_control.estimation.base import EstimatorOutput, EstimatorStatus
+from contact_aware_control.node import messages
 from contact_aware_control.node.messages import MAX_CONTACTS, ContactsMessage, from_message
 from contact_core.base.errors import ContactStackError
 from contact_core.robot.description import RobotDescription
@@ -63,17 +63,18 @@ def test_an_absurd_number_rejects_the_message(robot: Robot, field: str) -> None:
         from_message(message, robot, 0)
 
 
-def test_too_many_contacts_are_rejected_before_any_is_read(robot: Robot) -> None:
+def test_too_many_contacts_are_rejected_before_any_is_read(
+    robot: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """2000 of them cost the controller 169 ms in every tick."""
     most = ContactArray(contacts=[contact()] * MAX_CONTACTS)
     assert len(from_message(most, robot, 0).contacts) == 16
     message = ContactArray(contacts=[contact()] * 2000)
-    start = time.perf_counter()
-    with pytest.raises(MessageError, match="contacts has 2000 entries"):
-        from_message(message, robot, 0)
-    assert time.perf_counter() - start < 0.01
     with pytest.raises(MessageError, match="modes has 65 entries"):
         from_message(ContactArray(contacts=[contact(modes=[ContactMode()] * 65)]), robot, 0)
+    monkeypatch.delattr(messages, "_from_contact")
+    with pytest.raises(MessageError, match="contacts has 2000 entries"):
+        from_message(message, robot, 0)
 
 
 def output(robot: Robot, *contacts: ContactEstimate) -> EstimatorOutput:
