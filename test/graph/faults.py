@@ -46,7 +46,7 @@ def first_status(client: GraphClient, name: str, after: float) -> float:
         arrivals = client.heard["controller_status"]
         return next((t for t, s in arrivals if t > after and s.status_name == name), 0.0)
 
-    return client.spin_until(find, 10.0)
+    return client.spin_until(find)
 
 
 def last_arrival(client: GraphClient, topic: str) -> float:

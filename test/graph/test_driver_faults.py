@@ -51,7 +51,7 @@ def trigger(client: GraphClient, request: str) -> None:
 
 def tracking(client: GraphClient) -> None:
     """Go on: by itself after a short outage, else after ``resume``."""
-    client.spin_until(lambda: mode(client) == ControllerStatus.TRACKING, 10.0)
+    client.spin_until(lambda: mode(client) == ControllerStatus.TRACKING)
 
 
 @contextmanager
@@ -148,7 +148,7 @@ def command_beyond_limits(client: GraphClient, driver: str) -> None:
         publisher.publish(message)
         return "lbr_A2 was commanded to 3.000" in diagnostic(client, "tamsi_sim", began)[0]
 
-    client.spin_until(tripped, 10.0)
+    client.spin_until(tripped)
     client.node.destroy_publisher(publisher)
 
 

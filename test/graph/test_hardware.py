@@ -69,7 +69,7 @@ def test_only_after_the_push_the_arm_may_move(
         hand.publish(Vector3(**dict(zip("xyz", force, strict=True))))
         client.spin_for(2.0)
     hand.publish(Vector3())
-    client.spin_until(lambda: graph.check() or "is active" in output.getvalue(), 20.0)
+    client.spin_until(lambda: graph.check() or "is active" in output.getvalue())
     report = output.getvalue()
     at_rest = ("state rate", "joints", "limits", "tare", "payload", "weight")
     for name in (*at_rest, "torque sign", "stiffness"):

@@ -72,7 +72,7 @@ def wait_for(client: GraphClient, wanted: int, name: str | None = None) -> Contr
         latest = client.latest("controller_status")
         return latest.mode == wanted and name in (None, latest.status_name)
 
-    client.spin_until(reached, 10.0)
+    client.spin_until(reached)
     return client.latest("controller_status")
 
 
@@ -176,7 +176,7 @@ def start_alone(
             start_process(sys.executable, "-c", MAIN.format("controller"), *NAMESPACE, *words)
         )
         robot = FakeRobot(client)
-        client.spin_until(lambda: client.latest("controller_status"), 30.0)
+        client.spin_until(lambda: client.latest("controller_status"))
         wait_for(client, ControllerStatus.HOLD)
         return robot
 

@@ -46,7 +46,7 @@ def test_who_only_watches_is_restarted(
     client.wait_until_ready()
     for pid in watchers:
         os.kill(pid, signal.SIGKILL)
-    client.spin_until(lambda: graph.check() or len(graph.pids) == 7, 30.0)
+    client.spin_until(lambda: graph.check() or len(graph.pids) == 7)
     before = last_arrival(client, "controller_status")
     client.spin_until(
         lambda: graph.check() or last_arrival(client, "controller_status") > before + 5.0, 60.0
