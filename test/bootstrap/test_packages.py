@@ -117,7 +117,7 @@ def test_what_is_built_is_complete_without_the_source_tree(built: Path, tmp_path
 def test_colcon_test_runs_the_tests(built: Path):
     """It recognises pytest, and reports its results; here of one file."""
     only_ours = ("--base-paths", ".", "--packages-select", "contact_stack")
-    one_file = ("--pytest-args", "test/contact_core/test_seeds.py")
+    one_file = ("--pytest-args", "test/contact_core/base/test_seeds.py")
     colcon(built / "log", "test", *folders(built), *only_ours, *one_file)
     report = colcon(built / "log", "test-result", "--test-result-base", built / "build", "--all")
     summary = re.search(r"Summary: (\d+) tests, 0 errors, 0 failures", report)

@@ -180,6 +180,7 @@ CHECKS: Mapping[str, Callable[[Sequence[str], Block], None]] = {
     "python": python,
     "pip": pip,
     "ros2": ros2,
+    "uvx": lambda words, block: ours(words[words.index("contact-stack") + 1 :], block),
 }
 
 
