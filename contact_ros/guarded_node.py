@@ -432,6 +432,8 @@ def waking_future(node: Node) -> Future:
 class PolledActionServer(ActionServer):
     """An action server whose cancel requests wait until they are taken, past the executor."""
 
+    _is_goal_request_ready: bool
+
     def is_ready(self, wait_set: Any) -> bool:
         """Say whether anything else has come; see :class:`rclpy.waitable.Waitable`."""
         super().is_ready(wait_set)
