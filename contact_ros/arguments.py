@@ -156,12 +156,17 @@ def _useless_remap(node: Node, rule: str) -> str:
         return ""
     before = node.resolve_topic_name(source, only_expand=True)
     after, names = node.resolve_topic_name(source), _names(node)
-    if after in (before, *names):
+    # From Kilted on an action is remapped by its name as well.
+    if after in (before, *names) or _has_action(names, after):
         return ""
     why = f"the node has no topic and no service {before}"
-    if any(name.startswith(f"{before}/_action/") for name in names):
+    if _has_action(names, before):
         why = f"{before} is an action, and ROS remaps only topics and services"
     return f"the remap {rule} changes nothing so far: {why}"
+
+
+def _has_action(names: set[str], name: str) -> bool:
+    return any(other.startswith(f"{name}/_action/") for other in names)
 
 
 def _names(node: Node) -> set[str]:

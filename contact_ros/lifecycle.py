@@ -6,7 +6,6 @@ import inspect
 from typing import Any
 
 from lifecycle_msgs.srv import ChangeState
-from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
 from contact_ros.guarded_node import GuardedNode
@@ -61,8 +60,8 @@ class ManagedNode(GuardedNode, LifecycleNode):
     def _change_state_if_possible(
         self, request: ChangeState.Request, response: ChangeState.Response
     ) -> Any:
-        try:
-            return self._change_state(request, response)
-        except rclpy_implementation.RCLError as error:
-            transition = request.transition.label or request.transition.id
-            raise MessageError(f"transition '{transition}' is not possible") from error
+        transition = request.transition.label or request.transition.id
+        possible = self._state_machine.available_transitions
+        if not any(transition in (number, label) for number, label, *_ in possible):
+            raise MessageError(f"transition '{transition}' is not possible")
+        return self._change_state(request, response)

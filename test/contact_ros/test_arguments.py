@@ -145,9 +145,12 @@ def test_a_remap_of_nothing_is_said(graph) -> None:
     node.create_service(Trigger, "stop", lambda request, response: response)
     server = ActionServer(node, ParallelGripperCommand, "gripper", lambda handle: None)
     said = useless_remaps(node, ["node", "--ros-args", "-r", "__node:=ctl", *words])
+    names = {name for name, _ in node.get_service_names_and_types_by_node("ctl", "/lbr")}
     server.destroy()
-    assert said == [
+    useless = [
         "the remap stat:=x changes nothing so far: the node has no topic and no service /lbr/stat",
         "the remap gripper:=hand changes nothing so far: /lbr/gripper is an action, and ROS remaps "
         "only topics and services",
     ]
+    # From Kilted on it is remapped.
+    assert said == useless[: 1 if "/lbr/hand/_action/send_goal" in names else 2]

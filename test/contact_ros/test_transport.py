@@ -15,6 +15,7 @@ import pytest
 
 from contact_core.base.errors import ConfigError
 from contact_ros import network
+from contact_ros.environment import profiles_variable
 from tamsi_sim.node import simulator
 
 Start = Callable[..., subprocess.Popen[str]]
@@ -28,7 +29,7 @@ class Talker(Node):
     def __init__(self):
         super().__init__("talker")
         maps = open("/proc/self/maps").read()
-        text = "shared" if "/dev/shm/fastrtps_" in maps else "not shared"
+        text = "shared" if "/dev/shm/fast" in maps else "not shared"
         publisher = self.create_publisher(String, "memory", 1)
         self.create_timer(0.02, lambda: publisher.publish(String(data=text)))
 
@@ -152,7 +153,7 @@ def addresses(pid: int) -> set[str]:
 def test_a_node_is_heard_by_one_that_uses_shared_memory(
     transports: str, memory: str, start_process: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(network.PROFILES)
+    monkeypatch.delenv(profiles_variable())
     monkeypatch.setenv(network.RANGE, "LOCALHOST")
     listener = start_process(sys.executable, "-c", LISTENER.format(enter=""))
     if transports:
