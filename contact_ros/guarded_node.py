@@ -432,7 +432,7 @@ def waking_future(node: Node) -> Future:
 class PolledActionServer(ActionServer):
     """An action server whose cancel requests wait until they are taken, past the executor."""
 
-    _is_goal_request_ready: bool
+    _is_goal_request_ready: bool  # rclpy's own, of no type that is told
 
     def is_ready(self, wait_set: Any) -> bool:
         """Say whether anything else has come; see :class:`rclpy.waitable.Waitable`."""

@@ -63,9 +63,7 @@ def new_figure(
     Returns:
         The figure and its axes (rows, columns).
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout="constrained")
+    figure = _empty_figure(size)
     grid = figure.subplots(rows, columns, squeeze=False, **options)
     for axes in grid.flat:
         dress(axes)
@@ -82,9 +80,7 @@ def new_view(curves: int, size: tuple[float, float]) -> tuple[Figure, Axes, list
     Returns:
         The figure, the axes of the scene, and those of the curves from the top.
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout="constrained")
+    figure = _empty_figure(size)
     grid = figure.add_gridspec(curves, 2, width_ratios=(1.25, 1.0))
     view = figure.add_subplot(grid[:, 0])
     beside = [figure.add_subplot(grid[0, 1])]
@@ -92,6 +88,12 @@ def new_view(curves: int, size: tuple[float, float]) -> tuple[Figure, Axes, list
     for axes in beside:
         dress(axes)
     return figure, view, beside
+
+
+def _empty_figure(size: tuple[float, float]) -> Figure:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=size, layout="constrained")
 
 
 def dress(axes: Axes) -> None:

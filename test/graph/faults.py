@@ -71,7 +71,7 @@ def ask_until_granted(client: GraphClient, service: str) -> None:
     try:
         client.spin_until(granted)
     except TimeoutError:
-        raise AssertionError(f"{service} was refused: {refusals[-1]}") from None
+        raise AssertionError(f"{service} was refused: {refusals[-1:]}") from None
 
 
 def diagnostic(client: GraphClient, node: str, after: float = 0.0) -> tuple[str, dict[str, str]]:

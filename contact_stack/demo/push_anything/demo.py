@@ -226,12 +226,12 @@ class PushAnything(Demo[PushedData]):
             (data.time, np.rad2deg(misses[:, 1]), "angle [deg]"),
         )
         limits = 1e3 * POSITION, np.rad2deg(ANGLE), None
-        for row, (axes, (time, values, label)) in enumerate(
-            zip(beside, (*curves, force), strict=True)
+        for axes, (time, values, label), limit in zip(
+            beside, (*curves, force), limits, strict=True
         ):
-            axes.plot(time, values, color=ROLES["robot" if row == 2 else "object"], lw=1)
-            if (limit := limits[row]) is not None:
-                draw_limit(axes, limit, "good enough" if row == 0 else "")
+            axes.plot(time, values, color=ROLES["robot" if limit is None else "object"], lw=1)
+            if limit is not None:
+                draw_limit(axes, limit, "good enough" if axes is beside[0] else "")
             axes.set_ylabel(label)
             axes.set_ylim(bottom=0.0)
         axes.set_xlabel("time [s]")
