@@ -19,7 +19,7 @@ from rclpy.task import Future
 
 from contact_core.base.errors import CommunicationError, choices
 from contact_ros import environment
-from contact_ros.guarded_node import GuardedExecutor
+from contact_ros.executor import GuardedExecutor
 
 TIMEOUT = 30.0
 """How long an answer may take unless the caller says otherwise [s]."""

@@ -25,7 +25,7 @@ from contact_core.base.errors import ContactStackError
 from contact_core.base.signals import MAX_WAIT, end_with_parent, stop_signals
 from contact_ros import network
 from contact_ros.arguments import check_files, useless_remaps
-from contact_ros.guarded_node import GuardedExecutor
+from contact_ros.executor import GuardedExecutor
 
 EXIT_ERROR = 2
 

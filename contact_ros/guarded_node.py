@@ -1,4 +1,4 @@
-"""A node that nothing that enters can end, and the executor that runs it.
+"""A node that nothing that enters can end.
 
 The rule has one place. A node derives from :class:`GuardedNode`, and every subscription, service,
 action, timer and parameter callback it makes, itself or through a class of ours, is guarded:
@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import wraps
@@ -32,15 +31,7 @@ from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import CallbackGroup, MutuallyExclusiveCallbackGroup
-from rclpy.event_handler import EventHandler
-from rclpy.executors import (
-    ConditionReachedException,
-    ShutdownException,
-    SingleThreadedExecutor,
-    TimeoutException,
-    await_or_execute,
-)
-from rclpy.guard_condition import GuardCondition
+from rclpy.executors import await_or_execute
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
@@ -64,9 +55,6 @@ MAX_MESSAGE = 65_536
 
 WORDS = frozenset({"message", "error_string", "remedy"})
 """Fields of an answer for the reason of a refusal."""
-
-EVENTS_PERIOD = 1.0
-"""Between two looks at the middleware's events [s]."""
 
 MAX_ANSWERS = 10
 """Requests of one service that are answered at a time: as many as wait in its queue."""
@@ -188,6 +176,8 @@ class GuardedNode(Node):
             # Events share a condition with messages: they would wake the node for nothing.
             for entity in (each, *getattr(each, "event_handlers", ())):
                 entity.callback_group = self._unattended
+        if self.executor is not None:
+            self.executor.wake()
 
     def wait_for(self, seconds: float, *subscriptions: Any) -> None:
         """Wait until one of them has a message; may be called from any thread.
@@ -518,76 +508,3 @@ def _refusal(request: Any, answer: Any, reason: str) -> Any:
     elif isinstance(answer, SetParametersAtomically.Response):
         answer.result = result
     return answer
-
-
-class GuardedExecutor(SingleThreadedExecutor):
-    """Runs a guarded node: contains what rclpy raises around its callbacks.
-
-    That is what is malformed already when it is taken from the middleware, answers that cannot be
-    sent, and callbacks of futures.
-
-    What the middleware says of partners that do not fit is heard once a second: to wait for all of
-    these events, two an entity, would take a fifth of what a node does in a tick.
-    """
-
-    def __init__(self, *, context: Any = None) -> None:
-        """Create the executor, see :class:`rclpy.executors.SingleThreadedExecutor`."""
-        super().__init__(context=context)
-        self._next_events = 0.0
-        self._takes_events = False
-
-    def can_execute(self, entity: Any) -> bool:
-        """Tell whether to wait for something."""
-        if isinstance(entity, EventHandler) and not self._takes_events:
-            return False
-        waits: bool = super().can_execute(entity)
-        return waits
-
-    def _wait_for_ready_callbacks(self, *args: Any, **kwargs: Any) -> Any:
-        now = time.monotonic()
-        self._takes_events = now >= self._next_events
-        if self._takes_events:
-            self._next_events = now + EVENTS_PERIOD
-        yield from super()._wait_for_ready_callbacks(*args, **kwargs)
-
-    def _spin_once_impl(
-        self, timeout_sec: Any = None, wait_condition: Callable[[], bool] = lambda: False
-    ) -> None:
-        entity: Any
-        try:
-            handler, entity, _ = self.wait_for_ready_callbacks(timeout_sec, None, wait_condition)
-        except (ShutdownException, TimeoutException, ConditionReachedException):
-            return
-        handler()
-        error = handler.exception()
-        if error is None:
-            return
-        if isinstance(entity, GuardCondition):
-            raise error
-        self._contain(error)
-
-    def _contain(self, error: Exception) -> None:
-        guarded = [node for node in self.get_nodes() if isinstance(node, GuardedNode)]
-        if not guarded or not isinstance(error, Exception):
-            raise error
-        guarded[0].contain("executor", error)
-
-    def _taken(self, take: Callable[[Any], Any], entity: Any) -> Any:
-        # An error in here would leave the entity, and all others of its group, out for ever.
-        try:
-            return take(entity)
-        except Exception as error:
-            self._contain(error)
-            return None
-
-    def _take_subscription(self, sub: Any) -> Any:
-        return self._taken(super()._take_subscription, sub)
-
-    def _take_service(self, srv: Any) -> Any:
-        return self._taken(super()._take_service, srv)
-
-    def _take_client(self, client: Any) -> Any:
-        return self._taken(super()._take_client, client)
-
-    def _take_waitable(self, waitable: Any) -> Any:
-        return self._taken(super()._take_waitable, waitable)

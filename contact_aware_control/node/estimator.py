@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from array import array
 from collections.abc import Mapping
 from dataclasses import replace
@@ -57,8 +58,10 @@ PARTICLE_PERIOD = 33_000_000
 """Least time between two clouds of particles, which are for people to see [ns]."""
 
 PROSPECTS = 8
-"""Places on every link that the diagnostics look at, at most once a second: 20 ms, without the
-GIL."""
+"""Places on every link that the diagnostics look at, which takes 20 to 40 ms without the GIL."""
+
+PROSPECT_PERIOD = 5.0
+"""Least time between two such looks [s]."""
 
 SAME = 0.01
 """Change of a joint [rad], or of what is not known of its torque [Nm], that makes no difference to
@@ -200,6 +203,7 @@ class EstimatorNode(GuardedNode):
         self._clouded = 0
         self._told_missing = False
         self._judged: np.ndarray | None = None
+        self._next_prospects = 0.0
         self._told: Mapping[str, str] = {}
         self.create_service(Trigger, "contact_estimator/tare", self._tare)
         self.create_service(Trigger, "contact_estimator/reset", self._reset)
@@ -351,8 +355,9 @@ class EstimatorNode(GuardedNode):
             estimator, q = self._estimator, self._position
             errors = estimator.torque_errors if isinstance(estimator, ContactEstimator) else None
         now = q if errors is None else np.concatenate((q, np.sqrt(errors.diagonal())))
-        if self._judged is None or np.abs(now - self._judged).max() > SAME:
-            self._judged = now
+        changed = self._judged is None or np.abs(now - self._judged).max() > SAME
+        if changed and time.monotonic() >= self._next_prospects:
+            self._judged, self._next_prospects = now, time.monotonic() + PROSPECT_PERIOD
             links = self._prospect.at(q, errors=errors).by_link()
             self._told = {
                 f"identifiable_{link}": f"felt from {can.felt:.0f} N, worst "

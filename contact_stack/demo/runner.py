@@ -46,7 +46,7 @@ from contact_core.base.waiting import waiting_for
 from contact_core.robot.scene import Scene
 from contact_core.robot.scene_config import ENGINES
 from contact_ros.driver_profile import PROFILES, DriverConfig, driver_profile
-from contact_ros.guarded_node import GuardedExecutor
+from contact_ros.executor import GuardedExecutor
 from contact_stack.demo.client_node import NAMESPACE, ClientNode, Connection
 from contact_stack.launch import NodeGraph, find_launch_file, parse, refuse_second_graph
 from contact_stack.precompile import compile_once

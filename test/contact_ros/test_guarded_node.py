@@ -31,12 +31,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from contact_core.base.errors import CommunicationError, ConfigError
 from contact_ros.diagnostics import Health, Level
-from contact_ros.guarded_node import (
-    MAX_MESSAGE,
-    GuardedExecutor,
-    GuardedNode,
-    PolledActionServer,
-)
+from contact_ros.executor import GuardedExecutor
+from contact_ros.guarded_node import MAX_MESSAGE, GuardedNode, PolledActionServer
 from contact_ros.lifecycle import ManagedNode
 from contact_ros.loop import ErrorRelay, MessageThread
 from contact_ros.validation import MAX_TEXT, MessageError, ending, number
@@ -420,6 +416,38 @@ def test_partners_that_do_not_fit_are_told_without_waiting_for_that_all_the_time
     other.destroy_node()
     assert told
     assert looks.count(heard.event_handlers[0]) <= waits / 10
+
+
+def test_what_a_node_has_is_gathered_when_it_changes_not_for_each_message(
+    listener: Listener, executor: GuardedExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publisher = listener.create_publisher(String, "words", 10)
+    spin_until(executor, publisher.get_subscription_count)
+    looks: list[object] = []
+    can_execute = GuardedExecutor.can_execute
+    monkeypatch.setattr(
+        GuardedExecutor,
+        "can_execute",
+        lambda self, entity: looks.append(entity) or can_execute(self, entity),
+    )
+    for _ in range(100):
+        listener.words.clear()
+        publisher.publish(String(data="yes"))
+        spin_until(executor, lambda: listener.words)
+    entities = list(listener.subscriptions) + list(listener.services) + list(listener.waitables)
+    assert len(looks) < 20 * len(entities), "100 times the whole node"
+    heard: list[String] = []
+    later = listener.create_subscription(String, "words", heard.append, 10)
+    spin_until(executor, lambda: publisher.get_subscription_count() == 2)
+    publisher.publish(String(data="yes"))
+    spin_until(executor, lambda: heard)
+    listener.destroy_subscription(later)
+    listener.leave_waiting(listener.subscription)
+    listener.words.clear()
+    publisher.publish(String(data="yes"))
+    for _ in range(10):
+        executor.spin_once(timeout_sec=0.02)
+    assert (len(heard), listener.words) == (1, [])
 
 
 def test_the_error_of_a_thread_still_ends_the_node(

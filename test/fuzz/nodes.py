@@ -42,7 +42,8 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 
 from contact_core.robot.arm_state import ArmState
 from contact_ros.driver_profile import DriverConfig, driver_profile
-from contact_ros.guarded_node import GuardedExecutor, GuardedNode
+from contact_ros.executor import GuardedExecutor
+from contact_ros.guarded_node import GuardedNode
 from contact_ros.loop import FixedRateLoop
 from contact_ros.stamps import to_duration, to_time
 

@@ -12,7 +12,8 @@ from std_msgs.msg import Bool
 from contact_aware_control.node.config import ExternalStopConfig
 from contact_aware_control.node.controller_parts import ExternalStop
 from contact_aware_control.safety.status import Request
-from contact_ros.guarded_node import GuardedExecutor, GuardedNode
+from contact_ros.executor import GuardedExecutor
+from contact_ros.guarded_node import GuardedNode
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 SENSOR = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)

@@ -23,7 +23,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from contact_core.robot.arm_state import SoundCommand
 from contact_ros.driver_profile import CommandWriter, DriverConfig, driver_profile
-from contact_ros.guarded_node import GuardedExecutor
+from contact_ros.executor import GuardedExecutor
 from contact_ros.lockstep import Participant
 from tamsi_sim.node.simulator import SimulatorNode
 
