@@ -16,6 +16,7 @@ from typing import Any
 from rclpy.event_handler import EventHandler
 from rclpy.executors import (
     ConditionReachedException,
+    ExternalShutdownException,
     ShutdownException,
     SingleThreadedExecutor,
     TimeoutException,
@@ -235,6 +236,9 @@ class _KeptWaitSet:
         Returns:
             The subscriptions with messages, whether what is waited for has changed, and whether
             anything else is ready.
+
+        Raises:
+            ExternalShutdownException: If the context was shut down meanwhile.
         """
         self._set.clear_entities()
         for add, handle in self._additions:
@@ -242,6 +246,8 @@ class _KeptWaitSet:
         for waitable in self._waitables:
             waitable.add_to_wait_set(self._set)
         self._set.wait(-1 if timeout is None or timeout < 0.0 else round(1e9 * timeout))
+        if not self._context.ok():
+            raise ExternalShutdownException
         ready = self._set.get_ready_entities
         heard, woken = ready("subscription"), set(ready("guard_condition"))
         messages = [self._heard[pointer] for pointer in heard if pointer in self._heard]
@@ -249,7 +255,7 @@ class _KeptWaitSet:
             # A wait resets it; rclpy handles it later.
             if guard.handle.pointer in woken:
                 guard._executor_triggered = True
-        changed = self._wake.handle.pointer in woken or not self._context.ok()
+        changed = self._wake.handle.pointer in woken
         rest = bool(woken) or len(messages) < len(heard)
         rest = rest or any(ready(kind) for kind in ("timer", "client", "service"))
         return messages, changed, rest

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -19,6 +20,7 @@ from rcl_interfaces.msg import Parameter, ParameterValue
 from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.action import ActionClient, ActionServer, CancelResponse
 from rclpy.event_handler import EventHandler, SubscriptionEventCallbacks
+from rclpy.executors import ExternalShutdownException
 from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -448,6 +450,22 @@ def test_what_a_node_has_is_gathered_when_it_changes_not_for_each_message(
     for _ in range(10):
         executor.spin_once(timeout_sec=0.02)
     assert (len(heard), listener.words) == (1, [])
+
+
+def test_a_shutdown_of_ros_ends_waiting_as_in_rclpy(ros: None) -> None:
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    node = GuardedNode("node", context=context)
+    executor = GuardedExecutor(context=context)
+    executor.add_node(node)
+    timer = threading.Timer(0.2, lambda: rclpy.shutdown(context=context))
+    timer.start()
+    with pytest.raises(ExternalShutdownException):
+        while True:
+            executor.spin_once(timeout_sec=5.0)
+    timer.join()
+    executor.shutdown()
+    node.destroy_node()
 
 
 def test_the_error_of_a_thread_still_ends_the_node(
