@@ -209,8 +209,9 @@ def build_problem(config: ExampleConfig, dynamics: Dynamics | None = None) -> Ir
         ConfigError: If sizes do not fit, or not exactly one of scene and model is given.
     """
     dynamics = dynamics or build_dynamics(config)
-    start, goal = (_state(dynamics, x) for x in (config.initial_state, config.goal_state))
-    if isinstance(dynamics, SpatialQuasiDynamics) and len(goal) == len(start):
+    start = _state(dynamics, "initial_state", config.initial_state)
+    goal = _state(dynamics, "goal_state", config.goal_state)
+    if isinstance(dynamics, SpatialQuasiDynamics):
         goal = dynamics.nearest_turns(goal, start)
     cost = _cost(config.cost)
     last = config.last_input or config.first_input
@@ -257,11 +258,16 @@ def _cost(config: CostConfig) -> QuadraticCost:
     return QuadraticCost(np.array(config.state), np.array(config.final), np.array(config.input))
 
 
-def _state(dynamics: Dynamics, values: tuple[float, ...]) -> np.ndarray:
+def _state(dynamics: Dynamics, field: str, values: tuple[float, ...]) -> np.ndarray:
     """Return a state; where a model has outputs, coordinates alone will do."""
     state = np.array(values)
     if isinstance(dynamics, QuasiDynamics) and len(state) == dynamics.coordinates:
         return np.asarray(dynamics.complete(state[np.newaxis])[0])
+    names = dynamics.state_names
+    if len(state) != len(names):
+        raise ConfigError(
+            f"{field}: {len(state)} values for {len(names)} states: {', '.join(names)}"
+        )
     return state
 
 

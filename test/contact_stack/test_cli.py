@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import types
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from importlib.metadata import version
 from pathlib import Path
 
@@ -79,10 +79,19 @@ def test_a_folder_that_cannot_be_is_told_before_anything_runs(
     assert "taken" in capsys.readouterr().err
 
 
-def test_a_goal_that_is_no_number_is_named(capsys) -> None:
-    with pytest.raises(SystemExit):
-        cli.main(["plan", "pushing", "--goal", "box/x=abc"])
-    assert "'abc' is no number" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("goal", "told"),
+    [
+        (["box/x=abc"], "'abc' is no number"),
+        (["box/x=nan"], "'nan' is not finite"),
+        (["inf"], "'inf' is not finite"),
+        (["1"], "goal_state: 1 values for 2 states: angle, rate"),
+    ],
+)
+def test_a_goal_that_cannot_be_is_told_in_a_line(capsys, goal: list[str], told: str) -> None:
+    with suppress(SystemExit):
+        assert cli.main(["plan", "pendulum", "--local", "--goal", *goal]) == 2
+    assert told in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_a_bug_is_not_hidden(wait_command) -> None:
