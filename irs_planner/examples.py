@@ -260,14 +260,15 @@ def _cost(config: CostConfig) -> QuadraticCost:
 
 def _state(dynamics: Dynamics, field: str, values: tuple[float, ...]) -> np.ndarray:
     """Return a state; where a model has outputs, coordinates alone will do."""
-    state = np.array(values)
+    state, names = np.array(values), dynamics.state_names
+    for name, value in zip(names, values, strict=False):
+        if not np.isfinite(value):
+            raise ConfigError(f"{field}: {name} is {value} (valid: finite)")
     if isinstance(dynamics, QuasiDynamics) and len(state) == dynamics.coordinates:
         return np.asarray(dynamics.complete(state[np.newaxis])[0])
-    names = dynamics.state_names
     if len(state) != len(names):
-        raise ConfigError(
-            f"{field}: {len(state)} values for {len(names)} states: {', '.join(names)}"
-        )
+        told = ", ".join(names)
+        raise ConfigError(f"{field}: {len(state)} values for {len(names)} states: {told}")
     return state
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -99,16 +98,13 @@ def read_entry(text: str) -> float | tuple[str, float]:
         text: As it is typed, e.g. ``0.6`` or ``box/x=0.6``.
 
     Raises:
-        ArgumentTypeError: If it is no number, or not finite.
+        ArgumentTypeError: If it is no number.
     """
     name, equals, value = text.rpartition("=")
     try:
-        number = float(value)
+        return (name, float(value)) if equals else float(value)
     except ValueError:
         raise argparse.ArgumentTypeError(f"'{value}' is no number") from None
-    if not math.isfinite(number):
-        raise argparse.ArgumentTypeError(f"'{value}' is not finite")
-    return (name, number) if equals else number
 
 
 def read_goal_entry(text: str) -> float | tuple[str, float | None]:

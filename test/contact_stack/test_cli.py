@@ -83,8 +83,8 @@ def test_a_folder_that_cannot_be_is_told_before_anything_runs(
     ("goal", "told"),
     [
         (["box/x=abc"], "'abc' is no number"),
-        (["box/x=nan"], "'nan' is not finite"),
-        (["inf"], "'inf' is not finite"),
+        (["angle=nan"], "goal_state: angle is nan (valid: finite)"),
+        (["0", "inf"], "goal_state: rate is inf (valid: finite)"),
         (["1"], "goal_state: 1 values for 2 states: angle, rate"),
     ],
 )
