@@ -92,6 +92,24 @@ class MovingBody:
     speed: tuple[float, ...] = ()
     weight: float = 1.0
 
+    def __post_init__(self) -> None:
+        """Check what would make the joint move by itself.
+
+        Raises:
+            ModelError: If its limits are reversed, or it gains energy by a loss below zero.
+        """
+        law = self.law
+        if law.lower > law.upper:
+            raise ModelError(
+                f"joint '{self.joint}' has limits from {law.lower:g} to {law.upper:g} (valid: "
+                "lower <= upper)"
+            )
+        for name in ("armature", "damping", "friction"):
+            if getattr(law, name) < 0.0:
+                raise ModelError(
+                    f"joint '{self.joint}' has {name} {getattr(law, name):g} (valid: >= 0)"
+                )
+
 
 @dataclass(frozen=True)
 class Tendon:
@@ -254,7 +272,7 @@ def _nearest(body: MovingBody) -> tuple[float, ...]:
     """Coordinates nearest to those that its file gives."""
     if body.kind == BALL:
         return body.start
-    return (min(max(body.start[0], body.law.lower), max(body.law.upper, body.law.lower)),)
+    return (min(max(body.start[0], body.law.lower), body.law.upper),)
 
 
 def _numbers(values: float | Sequence[float], count: int, what: str) -> tuple[float, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 import xml.etree.ElementTree as ElementTree
@@ -29,7 +30,10 @@ _NUMBERS = {
     "cylinder": {"radius": 1, "length": 1},
     "capsule": {"radius": 1, "length": 1},
 }
+# What must not be negative, and may be infinite.
+_POSITIVE = {"limit": {"effort", "velocity"}, "dynamics": {"damping", "friction"}}
 _WITHIN = {"inertial", "collision", "geometry", *_NUMBERS}
+_LIMITED = ("revolute", "prismatic")
 _RENAMED = " (joint)"  # added to the name of a joint for a moment
 _STDERR = 2
 
@@ -79,9 +83,9 @@ def _rename_joints(model: pin.Model, names: Mapping[str, str]) -> None:
 
 
 def malformed(robot: ElementTree.Element, where: str) -> Iterator[str]:
-    """Yield the attributes that are not the numbers they have to be; looks excepted.
+    """Yield the attributes that are not the numbers they have to be, and limits that are reversed.
 
-    Pinocchio's parser refuses most, but only drops a whole inertial.
+    Pinocchio's parser refuses most numbers, but only drops a whole inertial. Looks are not checked.
 
     Args:
         robot: Root element of the URDF.
@@ -91,13 +95,20 @@ def malformed(robot: ElementTree.Element, where: str) -> Iterator[str]:
         for element in _without_looks(owner):
             for key, count in _NUMBERS.get(element.tag, {}).items():
                 value = element.get(key)
-                positive = element.tag == "limit" and key in ("effort", "velocity")
+                positive = key in _POSITIVE.get(element.tag, ())
                 if value is not None and not _are_numbers(value, count, positive):
                     valid = "1 number" if count == 1 else f"{count} numbers"
                     valid += " >= 0" if positive else ""
                     yield (
                         f"{owner.tag} '{owner.get('name', '')}': {element.tag} {key}='{value}' "
                         f"({place(element, where)}; valid: {valid})"
+                    )
+            if element.tag == "limit" and owner.get("type") in _LIMITED:
+                lower, upper = element.get("lower", "0"), element.get("upper", "0")
+                if float(lower) > float(upper):
+                    yield (
+                        f"joint '{owner.get('name', '')}': limit lower='{lower}' upper='{upper}' "
+                        f"({place(element, where)}; valid: lower <= upper)"
                     )
 
 
@@ -113,7 +124,8 @@ def _are_numbers(text: str, count: int, positive: bool) -> bool:
         numbers = [float(word) for word in text.split()]
     except ValueError:
         return False
-    return len(numbers) == count and not (positive and min(numbers) < 0.0)
+    known = not any(map(math.isnan, numbers))
+    return len(numbers) == count and known and not (positive and min(numbers) < 0.0)
 
 
 def _printed(action: Callable[[], object]) -> str:

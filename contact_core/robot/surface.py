@@ -19,7 +19,7 @@ class Surface(NamedTuple):
         torsional: Greatest moment about the normal per normal force [m].
         rolling: Greatest moment about the tangents per normal force [m].
         restitution: Share of the speed of an impact that comes back, whatever the speed is, but for
-            what ``dissipation`` takes besides; 1 for all of it.
+            what ``dissipation`` and fixed time steps take besides; 1 for all of it.
     """
 
     stiffness: float
@@ -40,7 +40,7 @@ class Material(NamedTuple):
         torsional: Greatest moment about the normal per normal force [m].
         rolling: Greatest moment about the tangents per normal force [m].
         restitution: Share of the speed of an impact that comes back, whatever the speed is, but for
-            what ``dissipation`` takes besides; 1 for all of it.
+            what ``dissipation`` and fixed time steps take besides; 1 for all of it.
     """
 
     stiffness: float

@@ -17,7 +17,8 @@ given accuracy need no such thing.
 
 A surface's restitution e is that of its impacts at any speed. With f = k x (1 + d dx/dt) it solves
 ln((1 + a) / (1 - a e)) = a (1 + e) with a = d v, for two that meet at a speed v, whatever k and
-their masses are. So the dissipation of an impact is d = a / v.
+their masses are. So the dissipation of an impact is d = a / v. A ball of such a surface is
+estimated ahead as little where it is slow: what it does then is said.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ from tamsi_sim.arrays.simulation import Simulation
 SPHERE = int(ShapeKind.SPHERE)
 
 SLOW, CALM = 0.1, 0.2
-"""Speed up to which all of the penetration is estimated ahead, and at which 5/8 of it is [m/s]."""
+"""Speed up to which all of the penetration is estimated ahead, and at which 5/8 of it is [m/s];
+where no restitution is stated."""
 SLOWEST = 1e-2
 """What meets at less dissipates as at this speed, and has no slack [m/s]."""
 DEADEST = 1e-2
@@ -80,8 +82,10 @@ def meet(
         else:
             for c in range(first, last):
                 met = max(met, -_separation(simulation.jacobian, c, simulation.state.v))
-        if ball and met > SLOW:
-            calm = (CALM * CALM + SLOW * SLOW) / (CALM * CALM + met * met)
+        if ball and (met > SLOW or restitution < 1.0):
+            calm = 0.0
+            if restitution == 1.0:
+                calm = (CALM * CALM + SLOW * SLOW) / (CALM * CALM + met * met)
             loss = rules.dissipation[pairs.rule[pair]] * met / DEAD
             calm = max(calm, loss * loss / (1.0 + loss * loss))
             square = simulation.contacts.stiffness[first] * inverse_mass

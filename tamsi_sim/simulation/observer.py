@@ -48,7 +48,8 @@ class Energy:
         kinetic: 1/2 v^T M v, effective rotor inertias included, kinematic bodies left out.
         potential: Of the bodies' weights, zero where their centres are at the world's origin.
         elastic: 1/2 k delta^2 over the contacts, and over the springs of joint friction and of
-            loop closures.
+            loop closures. While a ball presses at a fixed step h, it swings by up to h w / 4 of the
+            energy of its impact, w^2 = k / m, which is kept from before that to after it.
     """
 
     kinetic: float

@@ -52,6 +52,16 @@ def test_restitution_is_that_of_impacts_at_any_speed(restitution):
         assert rebound == pytest.approx(restitution, abs=0.05)
 
 
+@pytest.mark.parametrize("speed", [0.1, 0.3, 1.0])
+def test_a_fixed_step_leaves_a_stated_restitution_whatever_the_speed(speed):
+    height, surface = speed**2 / (2 * GRAVITY), Surface(1e5, 0.0, 0.5, restitution=0.8)
+    exact = _rebound(0.05, height, surface, accuracy=1e-5)
+    # h w is 1.4, where a step takes up to (h w)^2 / 12 of the speed.
+    assert exact - 0.17 < _rebound(0.05, height, surface) < exact + 0.02
+    exact = _rebound(0.5, height, surface, accuracy=1e-5)
+    assert exact - 0.05 < _rebound(0.5, height, surface) < exact + 0.02
+
+
 def test_nothing_comes_back_of_what_has_no_restitution():
     assert _rebound(0.5, 1.0, Surface(2e4, 0.0, 0.5, restitution=0.0)) < 0.02
 

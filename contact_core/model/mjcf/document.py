@@ -136,7 +136,7 @@ class Document:
         return self._unit * angle
 
     def limited(self, attributes: Mapping[str, str], limit: str, switch: str) -> bool:
-        """Return whether a limit holds: if it is switched on, or given and not switched off.
+        """Return whether a limit holds: if switched on, or given, not empty and not switched off.
 
         Args:
             attributes: Of the element.
@@ -145,7 +145,10 @@ class Document:
         """
         value = attributes.get(switch, "auto")
         if value == "auto":
-            return limit in attributes and self.compiler["autolimits"] == "true"
+            if limit not in attributes or self.compiler["autolimits"] != "true":
+                return False
+            least, most = vector(attributes, limit, 2)
+            return bool(least < most)
         return boolean(attributes, switch)
 
     def pose(self, attributes: Mapping[str, str]) -> pin.SE3:
@@ -385,7 +388,7 @@ def unit(values: Sequence[float] | np.ndarray) -> np.ndarray:
     """
     length = np.linalg.norm(values)
     if not length > 0.0:
-        raise ModelError(f"a direction must not be zero, got {list(values)}")
+        raise ModelError(f"a direction must not be zero, got {np.array(values)}")
     return np.asarray(values, dtype=float) / length
 
 

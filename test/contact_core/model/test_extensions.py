@@ -114,9 +114,12 @@ def test_an_orientation_that_the_parser_passes_over_is_refused(tmp_path):
             r"it: link 'a': mass value='one' \(line 3; ",
         ),
         ('ixx="0.1"', 'ixx=""', "it: link 'a': inertia ixx=''"),
+        ('mass value="1"', 'mass value="nan"', "it: link 'a': mass value='nan'"),
+        ('lower="-1"', 'lower="1.5"', r"'j': limit lower='1.5' upper='1' \(.*; valid: lower <= u"),
+        ("</joint>", '<dynamics damping="-2"/></joint>', "damping='-2' .*; valid: 1 number >= 0"),
     ],
 )
-def test_an_inertial_is_never_dropped(tmp_path, right, wrong, message):
+def test_no_number_that_is_none_or_cannot_be_is_passed_over(tmp_path, right, wrong, message):
     with pytest.raises(ModelError, match=message):
         self_contained(urdf().replace(right, wrong), "it", tmp_path)
 

@@ -92,6 +92,8 @@ def test_a_springdamper_has_the_stiffness_and_damping_of_mujoco():
         ('range="-1 1" limited="false"', "", np.inf),
         ('range="-1 1"', 'autolimits="false"', np.inf),
         ('range="-1 1" limited="true"', 'autolimits="false"', 1.0),
+        ('range="1 -1"', "", np.inf),
+        ('range="1 1"', "", np.inf),
     ],
 )
 def test_a_range_holds_if_it_is_switched_on(limit, compiler, expected):
@@ -667,6 +669,10 @@ REFUSED = [
         "springdamper must be 2 numb",
     ),
     (mjcf(body('<joint name="j" range="0 nan"/>')), "joint 'j': range must be 2 finite"),
+    (mjcf(body('<joint name="j" range="1 -1" limited="true"/>')), "'j' has limits from 0.0174"),
+    (mjcf(body('<joint name="j" damping="-1"/>')), "'j' has damping -1 .valid: >= 0"),
+    (mjcf(body('<joint name="j" frictionloss="-1"/>')), "'j' has friction -1"),
+    (mjcf(body('<joint name="j" armature="-1"/>')), "'j' has armature -1"),
     (mjcf(body('<joint name="j" axis="0 0 0"/>')), "joint 'j': a direction must not be zero"),
     (mjcf(body(JOINT) + body("<joint name='j'/>", "c")), "there are two joints 'j'"),
     (mjcf(body(JOINT) + body("<joint name='k'/>")), "there are two bodies 'b'"),

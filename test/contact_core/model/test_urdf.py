@@ -26,6 +26,7 @@ GOOD = """<robot name="r"><link name="base"/><joint name="elbow" type="revolute"
         ('xyz="0 0 1"', 'xyz="0 0"', "joint 'elbow': origin xyz='0 0'"),
         ('effort="10"', 'effort="-10"', r"limit effort='-10' \(line 2; valid: 1 number >= 0\)"),
         ('upper="3"', 'upper="3,5"', r"limit upper='3,5' \(line 2; valid: 1 num"),
+        ('lower="-3"', 'lower="nan"', r"limit lower='nan' \(line 2; valid: 1 number\)"),
         ('type="revolute"', 'type="hinge"', "elbow.*hinge"),
         ('<child link="c"/>', '<child link="d"/>', "d"),
         ('<link name="base"/>', '<link name="c"/>', "c.*not unique"),
