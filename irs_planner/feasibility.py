@@ -19,6 +19,8 @@ from irs_planner.quasi_dynamic import QuasiDynamics, SpatialQuasiDynamics
 
 HELD = 0.005
 """What a robot is so near to may be held by it [m]."""
+DROP = 0.02
+"""What starts so near to something, or nearer, may land on it and be pushed from there [m]."""
 FALL = 20
 """Steps in which what nothing carries falls by more than its own size."""
 TURNS = 16
@@ -73,16 +75,17 @@ def _deepest(dynamics: QuasiDynamics, state: np.ndarray) -> str:
 
 
 def _falling(problem: IrsProblem, dynamics: QuasiDynamics) -> str:
-    """Say what nothing carries at the start, empty if all is carried or lands on something."""
+    """Say what nothing carries at the start; empty if all is carried, or lands within DROP."""
     state, commanded = problem.initial_state, list(dynamics.commanded_states)
     begin = dynamics.centers(state)
     gap = dynamics.find_contacts(state[np.newaxis]).gap[0]
-    held = {
-        name
-        for near, names in zip(gap < HELD, dynamics.pair_names, strict=True)
-        for name in names
-        if near and set(names) & set(dynamics.link_names)
-    }
+    held: set[str] = set()
+    space = dict.fromkeys(dynamics.object_names, math.inf)
+    for between, names in zip(gap, dynamics.pair_names, strict=True):
+        if between < HELD and set(names) & set(dynamics.link_names):
+            held |= set(names)
+        for name in space.keys() & set(names):
+            space[name] = min(space[name], float(between))
     for _ in range(FALL if dynamics.load.any() else 0):
         state = dynamics.step(state, problem.initial_state[commanded])
         if not np.isfinite(state).all():
@@ -93,7 +96,12 @@ def _falling(problem: IrsProblem, dynamics: QuasiDynamics) -> str:
         dynamics.object_names, way, down, dynamics.object_radii, strict=True
     ):
         weight = float(np.linalg.norm(load))
-        if weight and name not in held and fallen / weight > max(1.0, 2.0 * radius):
+        if not weight or name in held:
+            continue
+        if space[name] > DROP and fallen / weight > DROP:
+            away = f" ({space[name]:.2f} m from anything)" if space[name] < math.inf else ""
+            return f"nothing carries '{name}' at the start: it falls{away}"
+        if fallen / weight > max(1.0, 2.0 * radius):
             return f"nothing carries '{name}' at the start: it falls"
     return ""
 

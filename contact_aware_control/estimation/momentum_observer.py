@@ -1,4 +1,4 @@
-"""External torque from the arm's momentum, where the driver does not estimate it.
+"""External torque from the arm's momentum, live or of a recording, where no driver estimates it.
 
 r = Ko (p - p0 - int (tau_m + C^T qd - g + r) dt), p = M qd. In continuous time r follows
 tau_ext as a first-order low-pass with cut-off Ko; no acceleration is needed
@@ -8,16 +8,59 @@ tau_ext as a first-order low-pass with cut-off Ko; no acceleration is needed
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
 
 from contact_aware_control.estimation.config import ObserverConfig
+from contact_core.base.errors import ConfigError
 from contact_core.robot.arm_state import ArmState
 from contact_core.robot.robot import Robot
 
 MAX_GAP = 0.05
 """After a longer time [s] without a sample the observer begins anew."""
+
+
+def read_recording(file: str | Path, joints: int) -> list[ArmState]:
+    """Return the samples of a recording of joint torques.
+
+    Args:
+        file: A table with a title; a line has time [s], joint positions [rad] and joint torques
+            [Nm], see :class:`~contact_core.robot.arm_state.ArmState`, separated by commas.
+        joints: How many joints the arm has.
+
+    Raises:
+        ConfigError: If there is no such file or line, a value is no finite number, time does not
+            go on, or the observer would begin anew at most lines.
+    """
+    valid = f"valid: a title, then lines of time [s], {joints} angles [rad], {joints} torques [Nm]"
+    try:
+        rows = np.loadtxt(file, delimiter=",", skiprows=1, ndmin=2)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot read {file}: {error} ({valid})") from error
+    if len(rows) < 2 or rows.shape[1] != 2 * joints + 1:
+        raise ConfigError(f"{file} has {len(rows)} lines of {rows.shape[1]} numbers ({valid})")
+    if not np.isfinite(rows).all():
+        line = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0]) + 1
+        raise ConfigError(f"{file}: line {line} after the title has numbers that are not finite")
+    periods = np.diff(rows[:, 0])
+    if not (periods > 0.0).all():
+        line = int(np.flatnonzero(periods <= 0.0)[0])
+        before, after = rows[line : line + 2, 0]
+        raise ConfigError(
+            f"{file}: time goes from {before:g} to {after:g} s at line {line + 2} after the title "
+            "(valid: rising)"
+        )
+    if (period := float(np.median(periods))) > MAX_GAP:
+        raise ConfigError(
+            f"the lines of {file} are {period:g} s apart (valid: {MAX_GAP:g} s at most; is its "
+            "time in seconds?)"
+        )
+    return [
+        ArmState.recorded(round(1e9 * row[0]), row[1 : joints + 1], joint_torque=row[joints + 1 :])
+        for row in rows
+    ]
 
 
 class MomentumObserver:
@@ -51,11 +94,11 @@ class MomentumObserver:
                 velocity, positions are differentiated.
 
         Returns:
-            (n) estimated tau_ext [Nm]; None if the state has no joint torque, or a stamp
-            that is not newer than the last.
+            (n) estimated tau_ext [Nm]; None if position or joint torque is not n finite numbers,
+            or the stamp not newer than the last.
         """
-        torque = state.joint_torque
-        if torque is None or not np.isfinite(torque).all():
+        position, torque = state.position, state.joint_torque
+        if torque is None or not (self._is_sound(position) and self._is_sound(torque)):
             return None
         period = None if self._stamp is None else 1e-9 * (state.stamp - self._stamp)
         if period is not None and period <= 0.0:
@@ -66,11 +109,14 @@ class MomentumObserver:
         if period is None or period > MAX_GAP:
             self._begin()
         elif not np.isfinite(velocity).all():
-            velocity = (state.position - self._position) / period
+            velocity = (position - self._position) / period
         if np.isfinite(velocity).all():
-            self._advance(self._dynamics(state.position, velocity, torque), period)
-        self._stamp, self._position = state.stamp, state.position.copy()
+            self._advance(self._dynamics(position, velocity, torque), period)
+        self._stamp, self._position = state.stamp, position.copy()
         return self._residual.copy()
+
+    def _is_sound(self, values: np.ndarray) -> bool:
+        return np.shape(values) == (self._model.nq,) and bool(np.isfinite(values).all())
 
     def _begin(self) -> None:
         # Of an arm that moves already nothing is known before its velocity is.

@@ -11,7 +11,7 @@ import numpy as np
 
 import contact_aware_control as cac
 from contact_core import Robot, RobotDescription
-from contact_core.robot.arm_state import ArmState
+from contact_core.errors import ContactStackError
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("file")
@@ -22,13 +22,12 @@ robot, arm = Robot.from_description(description), Robot.from_description(descrip
 observer, estimator = cac.MomentumObserver(robot), cac.ContactEstimator(robot)
 controller = cac.make_controller(arm, config := cac.ControllerConfig())
 memory, step, felt = cac.ControllerState(), np.full(robot.n, config.limits.step), {}
-for time, *row in np.loadtxt(chosen.file, delimiter=",", skiprows=1, ndmin=2):
-    if len(row) != 2 * robot.n:
-        parser.error(f"{chosen.arm} needs {2 * robot.n + 1} columns, the file has {len(row) + 1}")
-    q, torque = np.split(np.array(row), 2)
-    state = ArmState.recorded(round(1e9 * time), q, joint_torque=torque)
-    if (external := observer.update(state)) is None:
-        continue
+try:
+    states = cac.read_recording(chosen.file, robot.n)
+except ContactStackError as error:
+    parser.error(str(error))
+for state in states:
+    time, q, external = 1e-9 * state.stamp, state.position, observer.update(state)
     contacts = estimator.update(dataclasses.replace(state, external_torque=external)).contacts
     known = cac.ControllerInput(time, q, q, -step, step, contacts)
     memory, answer = controller.give_way(memory, known)  # what the arm would do about it
@@ -37,4 +36,5 @@ for time, *row in np.loadtxt(chosen.file, delimiter=",", skiprows=1, ndmin=2):
         way = f"until {time:.2f} s; gives way by {np.abs(answer.command - q).max():.2g} rad a tick"
         if c.force > 0.9 * felt.get(c.number, (0.0,))[0]:  # else it ends
             felt[c.number] = c.force, f"{c.force:.1f} N on {c.link} {place}, {way}"
-print("\n".join(f"contact {number}: {said}" for number, (_, said) in felt.items()))
+said = [f"contact {number}: {said}" for number, (_, said) in felt.items()]
+print("\n".join(said or [f"no contact in {len(states)} lines"]))

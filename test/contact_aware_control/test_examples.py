@@ -46,6 +46,14 @@ def test_the_controller_presses_a_wall_with_its_force_limit(tmp_path: Path) -> N
     assert (tmp_path / "out" / "wall.png").stat().st_size > 1000
 
 
+def test_a_recording_without_a_contact_says_so(tmp_path: Path) -> None:
+    robot = Robot.from_description(RobotDescription.load("iiwa14_wsg50"))
+    q = np.array(RobotDescription.load("iiwa14_wsg50").joints.home)
+    lines = [[time, *q, *robot.gravity_torque(q)] for time in np.arange(0.0, 0.5, 0.01)]
+    np.savetxt(tmp_path / "r.csv", lines, delimiter=",", header="title")
+    assert run_example(2, tmp_path, tmp_path / "r.csv") == "no contact in 50 lines\n"
+
+
 @pytest.mark.parametrize(
     ("arm", "link", "point", "force"),
     [

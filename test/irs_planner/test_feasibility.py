@@ -89,11 +89,14 @@ def test_the_arm_reaches_what_is_within_its_balls(tmp_path) -> None:
     assert 0.85 * radius < farthest < radius
 
 
-def test_a_start_in_the_air_is_told(tmp_path) -> None:
+@pytest.mark.parametrize("height", [-0.15, HEIGHT / 2.0 + 0.04, HEIGHT / 2.0 + 0.34])
+def test_a_start_in_the_air_is_told_whatever_is_below(height, tmp_path) -> None:
     scene = write_scene(tmp_path, "can")
-    impossible = impossibility_of(scene, {"thing/x": 0.6}, {"thing/z": TOP - 0.15})
+    impossible = impossibility_of(scene, {"thing/x": 0.6}, {"thing/z": TOP + height})
     assert impossible is not None
-    assert impossible.reason == "nothing carries 'thing' at the start: it falls"
+    assert impossible.reason.startswith("nothing carries 'thing' at the start: it falls")
+    if height == HEIGHT / 2.0 + 0.04:
+        assert "it falls (0.04 m from anything)" in impossible.reason
     # What is a little above lands.
     assert impossibility_of(scene, {"thing/x": 0.6}, {"thing/z": TOP + HEIGHT / 2.0 + 0.01}) is None
 

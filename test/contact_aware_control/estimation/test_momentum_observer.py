@@ -5,7 +5,8 @@ import pinocchio as pin
 import pytest
 
 from contact_aware_control.estimation.config import ObserverConfig
-from contact_aware_control.estimation.momentum_observer import MomentumObserver
+from contact_aware_control.estimation.momentum_observer import MomentumObserver, read_recording
+from contact_core.base.errors import ConfigError
 from contact_core.robot.arm_state import ArmState
 
 START = np.array([0.0, 0.4, 0.0, -1.7, 0.0, -0.5, 0.0])
@@ -127,3 +128,46 @@ def test_an_arm_that_moves_already_is_not_touched(robot, observer):
         estimate = observer.update(ArmState.recorded(k * 5_000_000, now, joint_torque=torque))
         assert estimate is not None
         assert np.abs(estimate).max() < 0.1
+
+
+@pytest.mark.parametrize("wrong", [np.zeros(6), [0.0] * 6, np.full(7, np.nan), 0.0, None])
+def test_a_sample_of_another_arm_gives_nothing(wrong, robot, observer):
+    sound = np.zeros(robot.n)
+    assert observer.update(ArmState.recorded(1, sound, joint_torque=sound)) is not None
+    assert observer.update(ArmState.recorded(2, sound, joint_torque=wrong)) is None
+    assert observer.update(ArmState.recorded(3, np.zeros(6), joint_torque=sound)) is None
+    assert observer.update(ArmState.recorded(4, sound, joint_torque=sound)) is not None
+
+
+def _write(file, times, spoil=lambda text: text):
+    lines = [",".join(map(str, [time, *[0.1] * 4])) for time in times]
+    file.write_text(spoil("\n".join(["time and 4 columns", *lines])))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("times", "spoil", "message"),
+    [
+        (np.arange(0.0, 5000.0, 5.0), str, r"are 5 s apart \(valid: 0.05 s .*time in seconds"),
+        (np.arange(9) * 0.1, str, "are 0.1 s apart"),
+        ([0.0, 0.01, 0.005, 0.02], str, "time goes from 0.01 to 0.005 s at line 3 after"),
+        ([0.0, 0.01, 0.01], str, "time goes from 0.01 to 0.01 s at line 3"),
+        ([0.0], str, "has 1 lines of 5 numbers .valid: a title, then lines of time"),
+        ([0.0, 0.01], lambda text: text.replace(",0.1\n", "\n"), "cannot read .*columns"),
+        ([0.0, 0.01, 0.02], lambda text: text.replace("0.02,0.1", "0.02,nan"), "line 3 .* not fini"),
+        ([0.0, 0.01], lambda text: text.replace(",", ";"), "cannot read .*separated|cannot read .*val"),
+        ([0.0, 0.01], lambda text: "title", "has 0 lines|cannot read"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*input contained no data")
+def test_a_recording_that_tells_nothing_is_refused(times, spoil, message, tmp_path):
+    with pytest.raises(ConfigError, match=message):
+        read_recording(_write(tmp_path / "r.csv", times, spoil), 2)
+
+
+def test_a_recording_is_read_as_written(tmp_path):
+    first, second = read_recording(_write(tmp_path / "r.csv", [1.0, 1.005]), 2)
+    assert (first.stamp, second.stamp) == (1_000_000_000, 1_005_000_000)
+    assert first.position.tolist() == first.joint_torque.tolist() == [0.1, 0.1]
+    with pytest.raises(ConfigError, match="cannot read .*absent.csv"):
+        read_recording(tmp_path / "absent.csv", 2)

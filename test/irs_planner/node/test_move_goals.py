@@ -219,7 +219,8 @@ def test_a_thing_that_is_put_out_of_reach_is_told_of(tmp_path) -> None:
     world.follow = carry
     result = world.run(StopCondition(time_budget=10.0))
     assert result.status_name == PlanStatus.GOAL_UNREACHABLE.name
-    assert "nothing carries 'thing' at the start: it falls: place it" in result.remedy
+    assert "nothing carries 'thing' at the start: it falls (" in result.remedy
+    assert "place it on something" in result.remedy
 
 
 @pytest.mark.parametrize(
