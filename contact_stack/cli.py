@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stderr, suppress
@@ -16,7 +17,7 @@ from types import FrameType
 from typing import Any, TextIO
 
 from contact_core.base.errors import ContactStackError
-from contact_core.base.results import only_json
+from contact_core.base.results import STANDARD_OUTPUT, only_json
 from contact_core.base.signals import stop_signals
 from contact_stack.commands import build_parser
 from contact_stack.help_texts import kept_help
@@ -67,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if unknown:
             # Its own parser knows which options the command has.
             args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
-        _check_room(getattr(args, "out", None))
+        _check_room(getattr(args, "out", None), getattr(args, "json", None))
         with only_json(getattr(args, "json", None)), redirect_stderr(_Forgiving(sys.stderr)):
             code = args.main(args)
         sys.stdout.flush()
@@ -144,22 +145,29 @@ def _waiting_for_the_libraries() -> AbstractContextManager[None]:
     return waiting_for("load what this command needs")
 
 
-def _check_room(out: Path | None) -> None:
-    """Check that the folder of the results is there or can be made, before anything takes its time.
+def _check_room(out: Path | None, json: str | None) -> None:
+    """Check that results can be written, before anything takes its time.
 
     Args:
         out: A folder, or a file in it, which has a suffix then; None if it is not given.
+        json: What the option ``--json`` says.
 
     Raises:
-        OSError: If it cannot be made.
+        OSError: If a folder is not there and cannot be made, or a file is a folder.
     """
-    if out is not None:
-        folder = (out.parent if out.suffix else out).absolute()
+    folders = [] if out is None else [out.parent if out.suffix else out]
+    if json not in (None, STANDARD_OUTPUT):
+        folders.append(Path(json).parent)
+        if Path(json).is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), json)
+    for folder in map(Path.absolute, folders):
         there = next(path for path in (folder, *folder.parents) if path.exists())
         if not there.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(there))
-        if not os.access(there, os.W_OK | os.X_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(there))
+        try:
+            tempfile.TemporaryFile(dir=there).close()
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(folder)) from error
 
 
 class _Forgiving:

@@ -23,6 +23,8 @@ DROP = 0.02
 """What starts so near to something, or nearer, may land on it and be pushed from there [m]."""
 FALL = 20
 """Steps in which what nothing carries falls by more than its own size."""
+KEPT = ("z", "roll", "pitch")
+"""What an object in 3-D keeps all the way, unless its goal is another: no push changes it."""
 TURNS = 16
 """Angles that are tried of an orientation that does not matter."""
 
@@ -66,6 +68,23 @@ def find_impossibility(problem: IrsProblem) -> Impossibility | None:
             if reason:
                 return Impossibility(PlanStatus.GOAL_UNREACHABLE, reason, remedy)
     return None
+
+
+def lifted_states(problem: IrsProblem, dynamics: SpatialQuasiDynamics) -> list[int]:
+    """Return the states of things that no push brings to their goals: tipped or lifted.
+
+    Args:
+        problem: The problem.
+        dynamics: Its dynamics.
+    """
+    found = []
+    for i in dynamics.object_states:
+        thing, _, axis = dynamics.state_names[i].rpartition("/")
+        rolls = thing in dynamics.balls and axis != "z"
+        change = abs(problem.goal[i] - problem.initial_state[i])
+        if axis in KEPT and not rolls and change > problem.tolerance[i]:
+            found.append(int(i))
+    return found
 
 
 def _deepest(dynamics: QuasiDynamics, state: np.ndarray) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 
 from contact_core.base.errors import ConfigError, choices
 from irs_planner.examples import BoundsConfig, CostConfig, ExampleConfig, build_contact_model
+from irs_planner.feasibility import KEPT
 from irs_planner.problem import VarianceSchedule
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics, QuasiDynamics, SpatialQuasiDynamics
 from irs_planner.scenes.spatial_scene import LEVEL, POSE_AXES
@@ -24,8 +25,6 @@ HORIZON, ITERATIONS, REFINEMENTS = 40, 10, 25
 """Of a plan without a search."""
 POSITION, ANGLE = 0.02, 0.1
 """What counts as there [m, rad]."""
-KEPT = ("z", "roll", "pitch")
-"""What an object in 3-D keeps all the way, unless its goal is another."""
 LENGTH_STEP, ANGLE_STEP = 0.02, 0.03
 """Of a joint, at most [m, rad]."""
 MAX_GOAL = 1e3

@@ -85,10 +85,12 @@ def choices(values: Iterable[object], given: object = None) -> str:
     """
     names = [str(value) for value in values]
     meant = nearest(given, names) if isinstance(given, str) else ""
-    return (f"did you mean {meant}? " if meant else "") + "valid: " + ", ".join(names)
+    return (f"did you mean {meant}? " if meant else "") + "valid: " + (", ".join(names) or "none")
 
 
-def real_number(value: object, what: str, valid: str = "finite", above: float = -math.inf) -> float:
+def real_number(
+    value: object, what: str, valid: str = "a finite number", above: float = -math.inf
+) -> float:
     """Check a number that a user hands over.
 
     Args:

@@ -16,8 +16,8 @@ class PlanStatus(Enum):
 
     SUCCEEDED = "none needed"
     REACHED_IN_MODEL = (
-        "in the planner's own model the plan reaches its goal, elsewhere it did not or was not "
-        "tried: carry it out by looks (move_objects), or allow more time"
+        "only in the planner's own model does the plan reach its goal: carry it out by looks "
+        "(move_objects), or allow more time"
     )
     CONVERGED_SHORT = (
         "warm-start from the result, allow more iterations or a longer horizon, "

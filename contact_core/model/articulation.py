@@ -251,7 +251,8 @@ def _triple(vector: np.ndarray) -> tuple[float, float, float]:
 
 def _mimics(elements: Mapping[str, ElementTree.Element], model: pin.Model) -> dict[str, Mimic]:
     """Mimic joints, each with the joint at the end of its chain of masters."""
-    single = {name for name, joint in zip(model.names, model.joints, strict=True) if joint.nv == 1}
+    moving = zip(list(model.names)[1:], list(model.joints)[1:], strict=True)
+    single = {name for name, joint in moving if joint.nv == 1}
     direct: dict[str, Mimic] = {}
     for name in single & elements.keys():
         element = elements[name].find("mimic")

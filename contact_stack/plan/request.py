@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -120,11 +121,14 @@ def states_of(option: str, entries: Sequence[float | tuple[str, Value]]) -> Stat
         entries: What was read.
 
     Raises:
-        ConfigError: If only some have a name.
+        ConfigError: If only some have a name, or a name is there twice.
     """
     named = [entry for entry in entries if isinstance(entry, tuple)]
     if len(named) not in (0, len(entries)):
         raise ConfigError(f"{option}: either all states, or some as NAME=X")
+    twice = [name for name, count in Counter(name for name, _ in named).items() if count > 1]
+    if twice:
+        raise ConfigError(f"{option}: {', '.join(twice)} is given twice (valid: once)")
     return dict(named) if named else [entry for entry in entries if isinstance(entry, float)]
 
 

@@ -36,6 +36,8 @@ from robust_planner.risk.risk_planner import plan_example
 
 EXIT_NOT_SOLVED = 1
 NO_TOLERANCE = 0.5
+RUNS = 200
+"""In the simulator, that judge a plan for a risk."""
 
 EPILOG = """examples:
   contact-stack robust block
@@ -83,8 +85,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"with --risk: the {PLAN_FILE} of a previous plan, to start from",
     )  # fmt: skip
     parser.add_argument(
-        "--judge", type=at_least(0), default=200, metavar="RUNS",
-        help="with --risk: runs in tamsi_sim that judge the plan, 0 for none (default %(default)s)",
+        "--judge", type=at_least(0), metavar="RUNS",
+        help=f"with --risk: runs in tamsi_sim that judge the plan, 0 for none (default {RUNS})",
     )  # fmt: skip
     parser.add_argument(
         "--mode", choices=MODES, default=MODES[0],
@@ -114,6 +116,9 @@ def main(args: argparse.Namespace) -> int:
     """
     request = make_request(args)
     out = args.out or Path("out") / "robust" / Path(args.name).stem
+    alone = [name for name in ("start", "judge") if getattr(args, name) is not None]
+    if args.risk is None and alone:
+        raise ConfigError(f"--{alone[0]} is of plans with --risk: give it too, or leave this out")
     if args.risk is not None:
         return _keep_promise(args, request, out)
     planned = _plan(request)
@@ -137,7 +142,7 @@ def _keep_promise(args: argparse.Namespace, request: RobustRequest, out: Path) -
     start = None if args.start is None else read_controls(args.start)
     with waiting_for("plan, and judge what is planned"):
         plan = plan_example(example, args.risk, request.config, start=start)
-    summary = summarize_risk(example, plan, args.judge)
+    summary = summarize_risk(example, plan, RUNS if args.judge is None else args.judge)
     with waiting_for("draw"):
         plots = draw_risk(example, plan, out)
     if args.json != STANDARD_OUTPUT:

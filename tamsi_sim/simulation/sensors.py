@@ -269,7 +269,13 @@ class Sensors(Mapping[str, np.ndarray]):
         self._states: dict[str, _State] = {}
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """Return the last sample of a sensor."""
+        """Return the last sample of a sensor.
+
+        Raises:
+            KeyError: If there is none of that name.
+        """
+        if name not in self._states:
+            raise KeyError(f"no sensor '{name}' ({choices(self._states)})")
         return self._states[name].value.copy()
 
     def __iter__(self) -> Iterator[str]:

@@ -20,6 +20,7 @@ from tqdm import tqdm
 
 from contact_core.base.errors import ConfigError
 from contact_core.base.files import share
+from contact_core.base.results import add_json_option
 from contact_stack import cli, commands, help_texts
 
 
@@ -75,8 +76,28 @@ def test_a_folder_that_cannot_be_is_told_before_anything_runs(
     assert not (tmp_path / "results").exists()  # it is made by what has results
     (tmp_path / "taken").touch()
     wait_command.main = raising(AssertionError())
-    assert cli.main(["wait", "--out", str(tmp_path / "taken" / out)]) == 2
-    assert "taken" in capsys.readouterr().err
+    # Not even the administrator makes a folder in /proc.
+    for place, told in ((tmp_path / "taken", "taken"), (Path("/proc/results"), "/proc/results")):
+        assert cli.main(["wait", "--out", str(place / out)]) == 2
+        assert told in capsys.readouterr().err
+
+
+def test_json_that_cannot_be_written_is_told_before_anything_runs(
+    wait_command, capsys, tmp_path
+) -> None:
+    wait_command.add_arguments = add_json_option
+    wait_command.main = raising(AssertionError())
+    (tmp_path / "taken").touch()
+    for file, told in (
+        (tmp_path / "taken" / "j.json", f"{tmp_path}/taken: Not a directory"),
+        (tmp_path, f"{tmp_path}: Is a directory"),
+        ("/proc/results/j.json", "/proc/results: No such file or directory"),
+    ):
+        assert cli.main(["wait", "--json", str(file)]) == 2
+        assert capsys.readouterr().err == f"contact-stack: {told}\n"
+    wait_command.main = lambda args: 0
+    for file in ("-", "/dev/null", str(tmp_path / "new" / "j.json")):
+        assert cli.main(["wait", "--json", file]) == 0
 
 
 @pytest.mark.parametrize(
@@ -85,6 +106,7 @@ def test_a_folder_that_cannot_be_is_told_before_anything_runs(
         (["box/x=abc"], "'abc' is no number"),
         (["angle=nan"], "goal_state: angle is nan (valid: finite)"),
         (["0", "inf"], "goal_state: rate is inf (valid: finite)"),
+        (["angle=1", "angle=2"], "--goal: angle is given twice (valid: once)"),
         (["1"], "goal_state: 1 values for 2 states: angle, rate"),
     ],
 )

@@ -114,7 +114,7 @@ def test_where_the_world_is_as_planned_the_plan_stays_as_it_is(judged, problem) 
     alone, result = judged(None), judged(ModelWorld)
     assert alone.status is PlanStatus.REACHED_IN_MODEL
     assert alone.verdict == "no judge is installed"
-    assert "no judge is installed: in the planner's own model" in alone.message
+    assert "no judge is installed: only in the planner's own model" in alone.message
     assert (result.status, result.verdict) == (PlanStatus.SUCCEEDED, "")
     np.testing.assert_array_equal(result.inputs[: len(alone.inputs)], alone.inputs)
     assert len(result.inputs) == len(alone.inputs) + trial.RESTING_LOOKS

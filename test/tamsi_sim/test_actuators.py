@@ -84,8 +84,12 @@ def test_a_command_beyond_its_range_counts_as_its_end():
     ("error", "message", "commands"),
     [
         (ModelError, r"no actuator 'b' \(valid: a\)", {"a": 1.0, "b": 1.0}),
-        (ConfigError, "the command of actuator 'a' must be finite, got nan", {"a": np.nan}),
-        (ConfigError, "the command of actuator 'a' must be finite, got 'x'", {"a": "x"}),
+        (
+            ConfigError,
+            "the command of actuator 'a' must be a finite number, got nan",
+            {"a": np.nan},
+        ),
+        (ConfigError, "the command of actuator 'a' must be a finite number, got 'x'", {"a": "x"}),
     ],
 )
 def test_a_wrong_command_is_refused_and_commands_nothing(error, message, commands):
@@ -106,7 +110,7 @@ def test_wrong_actuators_are_refused():
         Actuator("slide", stiffness=-1.0)
     with pytest.raises(ConfigError, match="commands from 2 to 1"):
         Actuator("slide", lower=2.0, upper=1.0)
-    with pytest.raises(ConfigError, match="gain must be finite"):
+    with pytest.raises(ConfigError, match="gain must be a finite number"):
         Actuator("slide", np.inf)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from contact_core.base.config import parameter
-from contact_core.base.errors import ConfigError
+from contact_core.base.errors import ConfigError, whole_number
 from contact_core.base.registry import Registry
 from contact_experiments.tamsi.integrators import data
 from contact_experiments.tamsi.integrators.data import (
@@ -253,7 +253,11 @@ class Integrator:
 
         Returns:
             OK, or why the last step failed; the state is then the last good one, at ``time``.
+
+        Raises:
+            ConfigError: If it is no whole number, or negative.
         """
+        steps = whole_number(steps, "steps")
         if self.scheme.kernel == data.TWO_WAY:
             return self._step_two_way(steps)
         if self.scheme.kernel == data.ONE_WAY:

@@ -154,8 +154,16 @@ def _write(file, times, spoil=lambda text: text):
         ([0.0, 0.01, 0.01], str, "time goes from 0.01 to 0.01 s at line 3"),
         ([0.0], str, "has 1 lines of 5 numbers .valid: a title, then lines of time"),
         ([0.0, 0.01], lambda text: text.replace(",0.1\n", "\n"), "cannot read .*columns"),
-        ([0.0, 0.01, 0.02], lambda text: text.replace("0.02,0.1", "0.02,nan"), "line 3 .* not fini"),
-        ([0.0, 0.01], lambda text: text.replace(",", ";"), "cannot read .*separated|cannot read .*val"),
+        (
+            [0.0, 0.01, 0.02],
+            lambda text: text.replace("0.02,0.1", "0.02,nan"),
+            "line 3 .* not fini",
+        ),
+        (
+            [0.0, 0.01],
+            lambda text: text.replace(",", ";"),
+            "cannot read .*separated|cannot read .*val",
+        ),
         ([0.0, 0.01], lambda text: "title", "has 0 lines|cannot read"),
     ],
 )
@@ -169,5 +177,5 @@ def test_a_recording_is_read_as_written(tmp_path):
     first, second = read_recording(_write(tmp_path / "r.csv", [1.0, 1.005]), 2)
     assert (first.stamp, second.stamp) == (1_000_000_000, 1_005_000_000)
     assert first.position.tolist() == first.joint_torque.tolist() == [0.1, 0.1]
-    with pytest.raises(ConfigError, match="cannot read .*absent.csv"):
+    with pytest.raises(ConfigError, match=r"cannot read .*absent\.csv"):
         read_recording(tmp_path / "absent.csv", 2)

@@ -110,3 +110,11 @@ def test_every_parameter_has_an_effect(name, field, value):
         moved = make_integrator(name, case.engine(), case.excitation(), config)
         results.append((moved.step(20), moved.effort))
     assert results[0] != results[1]
+
+
+@pytest.mark.parametrize("name", ["tamsi", "semi_implicit", "ie_fn"])
+@pytest.mark.parametrize("steps", [-1, 1.5, float("nan"), "2"])
+def test_steps_that_cannot_be_counted_are_refused(name, steps):
+    case = StickSlipBox()
+    with pytest.raises(ConfigError, match="steps"):
+        make_integrator(name, case.engine(), case.excitation()).step(steps)
