@@ -21,6 +21,7 @@ from irs_planner import (
     scene_problem,
     trial,
 )
+from irs_planner.result import remedy_of
 from irs_planner.search import search_globally
 from irs_planner.search.parts import at_once
 
@@ -150,6 +151,15 @@ def test_what_goes_wrong_is_said(judged, judge, reason, monkeypatch) -> None:
     assert result.verdict.startswith(reason)
     assert result.message.startswith(f"REACHED_IN_MODEL: {reason}")
     assert result.usable
+
+
+def test_no_looks_are_advised_where_something_has_to_tip(judged, problem) -> None:
+    missed = judged(None)
+    assert "by looks (move_objects)" in remedy_of(missed, problem)
+    reference = problem.reference.copy()
+    reference[-1, problem.dynamics.state_names.index("thing/roll")] = 0.5
+    remedy = remedy_of(missed, replace(problem, reference=reference))
+    assert remedy.endswith("and no push tips or lifts: allow more time")
 
 
 def test_forces_beyond_the_limit_are_no_success(judged) -> None:

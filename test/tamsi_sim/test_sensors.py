@@ -171,6 +171,8 @@ def test_in_free_fall_an_imu_reads_zero():
     engine = brick(2.0, roll=0.4, pitch=0.2)
     engine.step(100)
     np.testing.assert_allclose(engine.sensors["brick"], np.zeros(6), atol=1e-9)
+    with pytest.raises(KeyError, match=r"no sensor 'brik' \(valid: brick, corner\)"):
+        engine.sensors["brik"]
 
 
 def test_at_rest_on_the_ground_an_imu_reads_gravity_upwards():
