@@ -94,6 +94,7 @@ def _run(plan: LaunchPlan) -> int:
     # Takes a while to import, and `--dry-run` and `--show-args` do without ROS.
     from contact_ros import network
 
+    _check_scenes(plan)
     graph = NodeGraph(plan)
     try:
         for node in plan.nodes:
@@ -106,6 +107,25 @@ def _run(plan: LaunchPlan) -> int:
     except KeyboardInterrupt:
         pass  # the normal end of a launch
     return graph.exit_code
+
+
+def _check_scenes(plan: LaunchPlan) -> None:
+    """Read the scenes of a launch before kernels are compiled, lest every node refuses them.
+
+    Raises:
+        ContactStackError: If one is invalid, or the robot in it.
+    """
+    from contact_core.robot.scene import Scene
+
+    scenes: dict[tuple[str, str], None] = {}
+    for node in plan.nodes:
+        values: dict[str, Any] = {}
+        for parameters in node.parameters:
+            values |= parameters if isinstance(parameters, dict) else {}
+        if values.get("scene"):
+            scenes[str(values["scene"]), str(values.get("robot", ""))] = None
+    for scene, robot in scenes:
+        Scene.load(scene, robot)
 
 
 def _launch_ros_is_installed() -> bool:

@@ -368,6 +368,15 @@ def test_launch_an_unknown_name_is_refused_with_ours(capsys) -> None:
     assert f"'simulation' (valid: {', '.join(ours)})" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("our_runner")
+def test_launch_a_scene_that_cannot_be_is_told_once_before_any_node(tmp_path, capfd) -> None:
+    scene = tmp_path / "mine.yaml"
+    scene.write_text("name: mine\nobjcts: {}\n")
+    assert cli.main(["launch", "sim", f"scene:={scene}"]) == 2
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith("contact-stack: mine.yaml: unknown parameter 'objcts' (did you mean ob")
+
+
 def test_launch_an_argument_of_another_form_is_refused(capsys) -> None:
     assert cli.main(["launch", "sim", "seed=3"]) == 2
     assert "'seed=3' is no argument" in capsys.readouterr().err
