@@ -371,7 +371,7 @@ def test_launch_an_unknown_name_is_refused_with_ours(capsys) -> None:
 @pytest.mark.usefixtures("our_runner")
 def test_launch_a_scene_that_cannot_be_is_told_once_before_any_node(tmp_path, capfd) -> None:
     scene = tmp_path / "mine.yaml"
-    scene.write_text("name: mine\nobjcts: {}\n")
+    scene.write_text("extends: push_box\nobjcts: {}\n")
     assert cli.main(["launch", "sim", f"scene:={scene}"]) == 2
     (line,) = capfd.readouterr().err.splitlines()
     assert line.startswith("contact-stack: mine.yaml: unknown parameter 'objcts' (did you mean ob")
