@@ -74,6 +74,9 @@ class ProblemConfig:
     planner: PlannerConfig = nested(PlannerConfig)
     search: RiskSettings = nested(RiskSettings)
 
+NAMED = ("contacts", "uncertain", "obstacles", "drives")
+"""Keys of a problem file that map names to what they mean."""
+
 
 def load_problem(path: str | Path) -> Example:
     """Read a problem file.
@@ -110,23 +113,26 @@ def find_problem(name: str) -> Example:
 
 
 def _build(path: Path, values: dict[str, Any]) -> Example:
+    named = {name: values.pop(name, {}) for name in NAMED}
+    config = from_mapping(ProblemConfig, values, beside=NAMED)
+    if named["contacts"] == {}:
+        raise ConfigError("'contacts' is missing or empty (valid: one at least)")
     contacts = {
         name: from_mapping(ContactConfig, value, f"contacts.{name}")
-        for name, value in _mapping(values.pop("contacts", None), "contacts").items()
+        for name, value in _mapping(named["contacts"], "contacts").items()
     }
     uncertain = {
         name: _distribution(path, name, value)
-        for name, value in _mapping(values.pop("uncertain", {}), "uncertain").items()
+        for name, value in _mapping(named["uncertain"], "uncertain").items()
     }
     obstacles = [
         Obstacle(name, _mapping(parts, f"obstacles.{name}"))
-        for name, parts in _mapping(values.pop("obstacles", {}), "obstacles").items()
+        for name, parts in _mapping(named["obstacles"], "obstacles").items()
     ]
     drives = {
         name: from_mapping(DriveConfig, value, f"drives.{name}")
-        for name, value in _mapping(values.pop("drives", {}), "drives").items()
+        for name, value in _mapping(named["drives"], "drives").items()
     }
-    config = from_mapping(ProblemConfig, values)
     model = load_urdf(
         path.parent / config.urdf,
         {name: (contact.link, contact.point, contact.radius) for name, contact in contacts.items()},

@@ -87,7 +87,9 @@ def test_the_cart_is_what_its_file_says() -> None:
     [
         ({"urdf": "car.urdf"}, "cannot read the model .*car.urdf"),
         ({"colour": "red"}, "unknown parameter 'colour' \\(valid: title"),
-        ({"contacts": None}, "'contacts' must map names"),
+        ({"contacts": ["a"]}, "'contacts' must map names"),
+        ({"contacts": {}}, "'contacts' is missing or empty"),
+        ({"contacts": None, "objects": {}}, "unknown parameter 'objects' .*drives"),
         ({"contacts": {"a": {"link": "cat", "point": [0, 0, 0]}}}, "unknown link 'cat' \\(valid:"),
         ({"contacts": {"a": {"link": "cart", "point": [0.0]}}}, "contacts.a.point' needs 3 values"),
         ({"actuated": ["y"]}, "unknown actuated joint 'y' \\(valid: x, z, pitch\\)"),
