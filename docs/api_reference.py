@@ -33,7 +33,7 @@ def on_files(files: Any, config: Any) -> Any:
 
     Args:
         files: Those of the documentation.
-        config: Of mkdocs.
+        config: Of mkdocs; without its ``extra.rooms`` the rooms' pages are only titles.
 
     Returns:
         The files, with a page per package and one per room or module right below it.
@@ -42,7 +42,9 @@ def on_files(files: Any, config: Any) -> Any:
         rooms = rooms_of(package)
         pages = {f"reference/{package}.md": package_page(package, rooms)}
         for room in rooms:
-            pages[f"reference/{package}/{room}.md"] = room_page(f"{package}.{room}")
+            module = f"{package}.{room}"
+            text = room_page(module) if config.extra["rooms"] else f"# {module}\n"
+            pages[f"reference/{package}/{room}.md"] = text
         for uri, content in pages.items():
             files.append(File.generated(config, uri, content=content))
     return files
