@@ -11,7 +11,7 @@ def test_a_short_run_writes_everything(tmp_path, capsys, monkeypatch):
     parser = argparse.ArgumentParser()
     contacts.add_arguments(parser)
     figures, plot = tmp_path / "contacts.json", tmp_path / "contacts.png"
-    words = ["--quick", "--trials", "2", "--json", str(figures), "--plot", str(plot)]
+    words = ["--quick", "--trials", "1", "--json", str(figures), "--plot", str(plot)]
     assert contacts.main(parser.parse_args(words)) == 0
     assert "particles/s" in capsys.readouterr().out
     assert plot.stat().st_size > 10_000

@@ -29,14 +29,35 @@ PACKAGES = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["tool"]["i
 ]
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("mkdocs", reason="the extra `dev` is not installed")
-    return build_site(tmp_path_factory.mktemp("site"), rooms="false")
+def test_the_site_is_complete(tmp_path: Path) -> None:
+    """One test: every process that has one with the site would build it anew."""
+    site = build_site(tmp_path, rooms="false")
+    check_every_page_is_built(site)
+    for page in site.rglob("*.html"):
+        check_it_loads_nothing_from_the_network(page)
+        check_every_picture_and_film_is_there(page)
+    assert ".highlight .kn" in (site / "highlight.css").read_text()
+    assert (
+        '<span class="kn">from</span>' in (site / "howto" / "own_node" / "index.html").read_text()
+    )
+    check_parameters_come_from_the_dataclasses(site / "parameters" / "index.html")
+    for package in PACKAGES:
+        check_the_reference_has_every_public_name(site, package)
+
+
+@pytest.mark.verify
+def test_docstrings_are_readable_in_the_whole_reference(tmp_path: Path) -> None:
+    """No role of Sphinx is left, and units in brackets are no links."""
+    site = build_site(tmp_path, rooms="true")
+    pages = list((site / "reference").rglob("index.html"))
+    assert sum("doc-object" in path.read_text() for path in pages) > 100
+    for path in pages:
+        assert not re.search(r":(func|meth|class|data|attr|mod):", path.read_text()), path
 
 
 def build_site(folder: Path, rooms: str) -> Path:
     """Build the documentation without a warning, with or without the reference of all modules."""
+    pytest.importorskip("mkdocs", reason="the extra `dev` is not installed")
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder],
         cwd=REPOSITORY,
@@ -50,32 +71,26 @@ def build_site(folder: Path, rooms: str) -> Path:
     return folder
 
 
-def test_every_page_is_built(site: Path) -> None:
+def check_every_page_is_built(site: Path) -> None:
     pages = {path.relative_to(REPOSITORY / "docs") for path in REPOSITORY.glob("docs/**/*.md")}
     for page in pages:
         folder = page.parent if page.stem == "index" else page.with_suffix("")
         assert (site / folder / "index.html").is_file()
 
 
-def test_a_page_loads_nothing_from_the_network(site: Path) -> None:
+def check_it_loads_nothing_from_the_network(page: Path) -> None:
     loaded = re.compile(r"<(?:script|link|img)\b[^>]*?\b(?:src|href)=[\"'](?:https?:)?//[^\"']*")
-    for page in site.rglob("*.html"):
-        assert not loaded.findall(page.read_text()), page
-    assert ".highlight .kn" in (site / "highlight.css").read_text()
-    assert (
-        '<span class="kn">from</span>' in (site / "howto" / "own_node" / "index.html").read_text()
-    )
+    assert not loaded.findall(page.read_text()), page
 
 
-def test_every_picture_and_film_of_a_page_is_there(site: Path) -> None:
+def check_every_picture_and_film_is_there(page: Path) -> None:
     shown = re.compile(r"<img\b[^>]*?\bsrc=[\"'](?!data:|/)([^\"'?#]*)")
-    for page in site.rglob("*.html"):
-        for file in shown.findall(page.read_text()):
-            assert (page.parent / file).is_file(), (page, file)
+    for file in shown.findall(page.read_text()):
+        assert (page.parent / file).is_file(), (page, file)
 
 
-def test_parameters_come_from_the_dataclasses(site: Path) -> None:
-    page = (site / "parameters" / "index.html").read_text()
+def check_parameters_come_from_the_dataclasses(page: Path) -> None:
+    text = page.read_text()
     for name in (
         "robot.gripper.speed",
         "friction",
@@ -84,13 +99,12 @@ def test_parameters_come_from_the_dataclasses(site: Path) -> None:
         "arm.torque_sign",
         "limits.push_torque",
     ):
-        assert f"<code>{name}</code>" in page
-    assert "&lt;!-- parameters" not in page
-    assert "<!-- parameters" not in page
+        assert f"<code>{name}</code>" in text
+    assert "&lt;!-- parameters" not in text
+    assert "<!-- parameters" not in text
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_the_reference_renders_every_public_name(site: Path, package: str) -> None:
+def check_the_reference_has_every_public_name(site: Path, package: str) -> None:
     """What ``__init__`` exports is on the package's page; every room and module has its own."""
     folder = site / "reference" / package
     page = (folder / "index.html").read_text()
@@ -110,16 +124,6 @@ def test_the_files_that_the_architecture_names_exist() -> None:
     files = re.findall(r"`(\w+/[\w/]+\.py)`", page)
     assert len(files) > 40
     assert [file for file in files if not (REPOSITORY / file).is_file()] == []
-
-
-@pytest.mark.verify
-def test_docstrings_are_readable_in_the_whole_reference(tmp_path: Path) -> None:
-    """No role of Sphinx is left, and units in brackets are no links."""
-    site = build_site(tmp_path, rooms="true")
-    pages = list((site / "reference").rglob("index.html"))
-    assert sum("doc-object" in path.read_text() for path in pages) > 100
-    for path in pages:
-        assert not re.search(r":(func|meth|class|data|attr|mod):", path.read_text()), path
 
 
 def test_the_scene_of_the_how_to_page_can_be_simulated(tmp_path: Path) -> None:

@@ -45,8 +45,8 @@ def test_reference_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 def test_robust_plan_beside_its_reference(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = tmp_path / "deep" / "sled.json"
-    words = ["robust", "sled", "--theta", "0.7", "--out", str(tmp_path), "--json", str(file)]
+    file = tmp_path / "deep" / "block.json"
+    words = ["robust", "block", "--theta", "0.7", "--out", str(tmp_path), "--json", str(file)]
     assert cli.main(words) == 0
     summary = json.loads(file.read_text())
     assert summary["risk_bound"] == 0.5  # beta, not given
