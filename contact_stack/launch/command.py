@@ -115,8 +115,6 @@ def _check_scenes(plan: LaunchPlan) -> None:
     Raises:
         ContactStackError: If one is invalid, or the robot in it.
     """
-    from contact_core.robot.scene import Scene
-
     scenes: dict[tuple[str, str], None] = {}
     for node in plan.nodes:
         values: dict[str, Any] = {}
@@ -125,7 +123,7 @@ def _check_scenes(plan: LaunchPlan) -> None:
         if values.get("scene"):
             scenes[str(values["scene"]), str(values.get("robot", ""))] = None
     for scene, robot in scenes:
-        Scene.load(scene, robot)
+        importlib.import_module("contact_core.robot.scene").Scene.load(scene, robot)
 
 
 def _launch_ros_is_installed() -> bool:
