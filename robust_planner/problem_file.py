@@ -63,7 +63,7 @@ class ProblemConfig:
     control_weight: tuple[float, ...] = parameter(description="diagonal of R", low=0.0)
     stiffness: float = parameter(
         math.inf,
-        "stiffness of ground and obstacles at one point; infinite for rigid ones",
+        "stiffness of ground and obstacles at one point; left out for rigid ones",
         unit="N/m",
         above=0.0,
     )
@@ -73,6 +73,7 @@ class ProblemConfig:
     failure: FailureConfig = nested(FailureConfig)
     planner: PlannerConfig = nested(PlannerConfig)
     search: RiskSettings = nested(RiskSettings)
+
 
 NAMED = ("contacts", "uncertain", "obstacles", "drives")
 """Keys of a problem file that map names to what they mean."""

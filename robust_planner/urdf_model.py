@@ -132,6 +132,13 @@ def parse_urdf(
         ),
         obstacles=obstacles,
     )
+    masses = [inertia.mass for inertia in list(model.inertias)[1:]]
+    inertia = np.asarray(built.mass_matrix(pin.neutral(model)))
+    if min(masses) < 0.0 or np.linalg.eigvalsh(inertia)[0] <= 0.0:
+        given = ", ".join(
+            f"{mass:g} kg at '{name}'" for name, mass in zip(names, masses, strict=True)
+        )
+        raise PlanningProblemError(f"{where} moves without a mass: {given} (valid: > 0 at the end)")
     points = {name: (*point, 0.0)[:3] for name, point in contacts.items()}
     return dataclasses.replace(built, source=Source(urdf, points))
 
@@ -188,6 +195,8 @@ class _Placements:
         frame = model.frames[model.getFrameId(link, pin.FrameType.BODY)]
         local = casadi.DM(frame.placement.act(np.asarray(point)))
         joint = frame.parentJoint
+        if joint == 0:
+            raise PlanningProblemError(f"contact '{name}' is on '{link}', which does not move")
         position = self._origin[joint] + self._rotation[joint] @ local
         return BodyPoint(name, position[axes], radius, self._spin[joint] if radius > 0.0 else None)
 

@@ -142,6 +142,7 @@ def _keep_promise(args: argparse.Namespace, request: RobustRequest, out: Path) -
     start = None if args.start is None else read_controls(args.start)
     with waiting_for("plan, and judge what is planned"):
         plan = plan_example(example, args.risk, request.config, start=start)
+    write_plan(plan.trajectory, out / PLAN_FILE)
     summary = summarize_risk(example, plan, RUNS if args.judge is None else args.judge)
     with waiting_for("draw"):
         plots = draw_risk(example, plan, out)
@@ -150,7 +151,6 @@ def _keep_promise(args: argparse.Namespace, request: RobustRequest, out: Path) -
         names = ("summary.json", PLAN_FILE, *(path.name for path in plots))
         print(f"results: {out}: {', '.join(names)}")
     write_json(summary, out / "summary.json", args.json)
-    write_plan(plan.trajectory, out / PLAN_FILE)
     return 0 if plan.status is PlanStatus.SUCCEEDED else EXIT_NOT_SOLVED
 
 

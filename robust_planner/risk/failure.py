@@ -10,7 +10,7 @@ from scipy import stats
 
 from contact_core.base.config import parameter
 from contact_core.base.errors import ConfigError
-from robust_planner.evaluation.time_stepping import MIN_FORCE, BatchMotion
+from robust_planner.evaluation.time_stepping import BatchMotion
 from robust_planner.problem import RobustProblem
 from robust_planner.risk.worlds import Worlds
 
@@ -95,8 +95,7 @@ def use_of_bounds(
         # At which knot it happens must not matter: its slope would be that of coming and going.
         ratios.append(motion.impact_speed.max(axis=1) / failure.impact_speed)
     if failure.slip_speed > 0.0:
-        slip = np.where(motion.normal_force > MIN_FORCE, motion.slip, 0.0)
-        ratios.append(slip.reshape(count, -1) / failure.slip_speed)
+        ratios.append(motion.slip.reshape(count, -1) / failure.slip_speed)
     return np.hstack(ratios)
 
 

@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 
+from contact_core.base.planning import StopCondition
 from robust_planner.evaluation.time_stepping import WorldsSimulator, simulate_worlds
 from robust_planner.problem import RobustProblem
 from robust_planner.risk.failure import FailureConfig, FailureRate, severity, use_of_bounds
@@ -75,6 +76,7 @@ def true_rate(
     substeps: int = 1,
     confidence: float = 0.95,
     enough: float = 1.0,
+    stop: StopCondition | None = None,
 ) -> FailureRate:
     """Execute controls in many worlds, with ever shorter steps, and count failures.
 
@@ -86,6 +88,7 @@ def true_rate(
         substeps: Steps from knot to knot to begin with.
         confidence: Of the interval.
         enough: Of a rate that is certainly above this no more is told.
+        stop: Ends it early, with more worlds that are undecided.
 
     Returns:
         The rate, with the worlds that no step has decided.
@@ -117,6 +120,8 @@ def true_rate(
         )  # fmt: skip
         certain = FailureRate(rate.failures, count, confidence)
         width = certain.high - certain.low
+        if stop is not None and stop.reason is not None:
+            break
         if rate.low > enough or rate.undecided <= 0.5 * RESOLUTION * count * width:
             break
     return rate

@@ -366,7 +366,7 @@ class _Search:
     def _rate(self, controls: np.ndarray, worlds: Worlds, enough: float = 1.0) -> FailureRate:
         rate = true_rate(
             self._problem, self._failure, controls, worlds, self._first,
-            self.settings.confidence, enough,
+            self.settings.confidence, enough, self._stop,
         )  # fmt: skip
         measured = min((len(given.values) for given in self._measured), default=0)
         beyond = min(sum(given.beyond for given in self._measured), 1.0)
@@ -414,7 +414,7 @@ def _with_tails(uncertain: Uncertain, risk: float, confidence: float) -> Uncerta
     """Give measured values the tails that they may have."""
     share = TAIL * risk / len(uncertain)
     return {
-        name: stretched(given, share, confidence) if isinstance(given, Samples) else given
+        name: stretched(given, share, confidence, risk) if isinstance(given, Samples) else given
         for name, given in uncertain.items()
     }
 

@@ -90,15 +90,17 @@ class Samples(Distribution):
 class Stretched(Distribution):
     """What was measured, with tails as heavy as so few values allow.
 
-    Whatever the distribution, outside of the r-th smallest and the r-th largest of n values lies a
-    probability of the beta distribution B(2r, n + 1 - 2r) (Wilks, 1941). Its upper confidence bound
-    is given to the values there, equally to both sides. What lies beyond all values is not drawn.
+    Whatever the distribution, below the r-th smallest of n values lies a probability of the beta
+    distribution B(r, n + 1 - r), and above the r-th largest one (Wilks, 1941). Its upper confidence
+    bound is given to the values there, on each side, for a plan may fail on one alone. What lies
+    beyond all values is not drawn.
 
     Attributes:
         values: In ascending order.
         rank: r.
-        outside: Bound of the probability outside.
-        beyond: The same for r = 1, of what is more extreme than all values.
+        outside: Sum of the bounds of both sides, 1 at most.
+        beyond: Upper confidence bound of what is more extreme than all values on either side, by
+            B(2, n - 1).
     """
 
     values: tuple[float, ...]
@@ -114,25 +116,29 @@ class Stretched(Distribution):
         return np.array(self.values)[np.minimum(index.astype(int), count - 1)]
 
 
-def stretched(samples: Samples, risk: float, confidence: float) -> Stretched:
+def stretched(samples: Samples, share: float, confidence: float, risk: float) -> Stretched:
     """Return a distribution of measured values for which a promise can be made.
 
     Args:
         samples: The values.
-        risk: Probability that may lie outside of the values that are planned for.
+        share: Probability that may lie outside of the values that are planned for.
         confidence: Of the two-sided interval whose upper end the bound is.
+        risk: What is promised of all quantities together.
 
     Returns:
-        The distribution, with the largest r whose bound is no more than ``risk``. If there is none
-        nothing can be promised; then r = 1, with the mean probability of what is outside.
+        The distribution, with the largest r whose bounds are no more than ``share``, or else r = 1:
+        a promise is kept only by what withstands the extremes. Where no promise can be made, these
+        are as likely as they are in the mean.
     """
-    count = len(samples.values)
-    ranks = np.arange(1, count // 2 + 1) if count > 1 else np.ones(1)
-    bounds = stats.beta.ppf(0.5 + 0.5 * confidence, 2 * ranks, np.maximum(count + 1 - 2 * ranks, 0))
-    bounds = np.nan_to_num(bounds, nan=1.0)
-    rank = int(np.searchsorted(bounds, risk, side="right"))
-    outside = float(bounds[rank - 1]) if rank else 2.0 / (count + 1)
-    return Stretched(tuple(sorted(samples.values)), max(rank, 1), outside, float(bounds[0]))
+    count, sure = len(samples.values), 0.5 + 0.5 * confidence
+    ranks = np.arange(1, max(count // 2, 1) + 1)
+    sides = np.minimum(2.0 * stats.beta.ppf(sure, ranks, count + 1 - ranks), 1.0)
+    beyond = float(stats.beta.ppf(sure, 2, count - 1)) if count > 1 else 1.0
+    rank = int(np.searchsorted(sides, share, side="right"))
+    outside = float(sides[max(rank, 1) - 1])
+    if rank == 0 and beyond > risk:
+        outside = 2.0 / (count + 1)
+    return Stretched(tuple(sorted(samples.values)), max(rank, 1), outside, beyond)
 
 
 DISTRIBUTIONS: dict[str, type[Distribution]] = {
@@ -179,13 +185,20 @@ def check_uncertain(problem: RobustProblem, uncertain: Uncertain) -> None:
         uncertain: What is uncertain about it.
 
     Raises:
-        ConfigError: If there is no such quantity, or the problem does not allow it.
+        ConfigError: If there is no such quantity, the problem does not allow it, or most of its
+            values cannot be.
     """
     model = problem.model
     known = quantities(model)
     for name in uncertain:
         if name not in known:
             raise ConfigError(f"unknown uncertain quantity '{name}' ({choices(known)})")
+    for name, least in (("friction", 0.0), ("mass", MIN_MASS)):
+        if name in uncertain and (middle := float(uncertain[name].quantile(np.array(0.5)))) < least:
+            raise ConfigError(
+                f"uncertain.{name}: half of its values are {middle:g} or less (valid: {least:g} or "
+                f"more{', a factor on every mass' if name == 'mass' else ''})"
+            )
     if "mass" in uncertain and model.drives:
         others = choices(name for name in known if name != "mass")
         raise ConfigError(f"mass cannot be uncertain where drives move the model ({others})")

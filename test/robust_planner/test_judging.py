@@ -131,15 +131,31 @@ def test_a_promise_holds_in_exact_time(
 
 
 def test_tails_are_as_heavy_as_measured_values_allow() -> None:
-    """The bound holds for 97.5 % of the draws, and hardly for more: those outside of the ranks."""
+    """Each side's bound holds for 97.5 % of the draws, and hardly for more; so does that of all."""
     draw = np.random.default_rng(0)
-    values = np.sort(draw.random((20_000, 200)), axis=1)
-    found = stretched(Samples(tuple(values[0].tolist())), 0.045, 0.95)
-    outside = values[:, found.rank - 1] + 1.0 - values[:, -found.rank]
-    assert 0.9 * 0.025 < (outside > found.outside).mean() < 1.1 * 0.025
+    values = np.sort(draw.random((20_000, 300)), axis=1)
+    found = stretched(Samples(tuple(values[0].tolist())), 0.045, 0.95, 0.05)
+    assert found.rank > 1
+    for outside in (values[:, found.rank - 1], 1.0 - values[:, -found.rank]):
+        assert 0.9 * 0.025 < (outside > 0.5 * found.outside).mean() < 1.1 * 0.025
+    beyond = values[:, 0] + 1.0 - values[:, -1]
+    assert 0.9 * 0.025 < (beyond > found.beyond).mean() < 1.1 * 0.025
     assert found.outside <= 0.045
     ends = found.quantile(np.array([0.0, 0.5 * found.outside, 1.0 - 0.5 * found.outside - 1e-12]))
     np.testing.assert_allclose(ends, values[0, [0, found.rank, -found.rank - 1]])
+
+
+@pytest.mark.parametrize(("count", "share"), [(112, 0.045), (200, 0.0225), (340, 0.015)])
+def test_a_promise_is_never_of_the_mean_tails(count: int, share: float) -> None:
+    """Where it rests on the extremes alone, these count as often as they may be."""
+    values = np.random.default_rng(0).random(count)
+    found = stretched(Samples(tuple(values.tolist())), share, 0.95, 0.05)
+    assert found.rank == 1
+    assert found.beyond <= 0.05
+    assert found.outside == pytest.approx(2.0 * (1.0 - 0.025 ** (1.0 / count)))
+    # Nothing can be promised with a few; then they are as likely as in the mean.
+    few = stretched(Samples(tuple(values[:50].tolist())), share, 0.95, 0.05)
+    assert (few.rank, few.outside) == (1, 2.0 / 51.0)
 
 
 def test_few_values_promise_little(puck: RobustProblem, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ from robust_planner import (
 )
 from robust_planner.contact_model import GRAVITY
 from robust_planner.examples import Example
+from robust_planner.models import sliding_block
 from robust_planner.risk import risk_planner
 from robust_planner.risk.failure import severity, use_of_bounds
 from robust_planner.risk.judging import first_substeps
@@ -84,6 +85,23 @@ def test_a_sliding_block_stops_where_friction_stops_it() -> None:
     weight = motion.normal_force.reshape(len(worlds), -1).max(axis=1)
     slip = np.abs(motion.velocity[:, :, 0]).max(axis=1)
     np.testing.assert_allclose(use, np.maximum(slip / 2.0, weight / 5.0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("mass", [1.0, 5e-5])
+def test_slip_between_two_knots_counts_however_light_a_body_is(mass: float) -> None:
+    """It lands, slides and has stopped before the next knot."""
+    block = make_example("block").problem
+    problem = dataclasses.replace(
+        block, model=sliding_block(mass), start=(0.0, 0.7, 2.0, 0.0), duration=2.0, knots=5
+    )
+    worlds = one_world(problem, 0.8)
+    motion = simulate_worlds(problem, np.zeros((5, 1)), worlds, substeps=500)
+    assert np.abs(motion.velocity[0, 1:, 0]).min() < 1e-9 < motion.velocity[0, 0, 0]
+    # Sliding begins with what the impact leaves: mu times the speed of the fall less.
+    left = 2.0 - 0.8 * np.sqrt(2.0 * GRAVITY * 0.2)
+    assert motion.slip.max() == pytest.approx(left, abs=0.02)
+    use = use_of_bounds(problem, FailureConfig(slip_speed=0.1), motion, worlds)
+    assert severity(use)[0] == pytest.approx(10.0 * motion.slip.max())
 
 
 def test_impact_speed_is_that_of_a_fall() -> None:
@@ -250,6 +268,8 @@ def test_a_used_up_budget_ends_the_search(sled: Example) -> None:
         ({"failure": FailureConfig()}, "nothing counts as a failure"),
         ({"failure": FailureConfig(goal_tolerance=(0.1,))}, "goal_tolerance has 1 values"),
         ({"uncertain": {"colour": Normal(0.0, 1.0)}}, "unknown uncertain quantity 'colour'"),
+        ({"uncertain": {"mass": Uniform(-2.0, -1.0)}}, "mass: half .* -1.5 or less .*a factor"),
+        ({"uncertain": {"friction": Normal(-0.3, 0.01)}}, "friction: half .* -0.3 or less"),
         ({"start": np.zeros((3, 1))}, "start has controls \\(3, 1\\)"),
         ({"settings": RiskSettings(checks=100), "risk": 0.01}, "checks is 100, too few"),
     ],

@@ -64,6 +64,16 @@ def test_friction_in_space_opposes_the_motion_along_an_axis() -> None:
     np.testing.assert_allclose(run.velocity[:, 1], speed, atol=1e-9)
 
 
+@pytest.mark.parametrize("degrees", [7.0, 15.0, 30.0, 45.0, 80.0])
+def test_friction_in_space_is_as_large_in_every_direction(degrees: float) -> None:
+    way = np.array([np.cos(np.radians(degrees)), np.sin(np.radians(degrees))])
+    start = [0.0, 0.0, 0.5, *(2.0 * way), 0.0]
+    run = simulate(sliding_block(dimension=3), start, np.zeros((101, 2)), 0.4)
+    moved = run.position[-1, :2]
+    assert np.linalg.norm(moved) == pytest.approx(2.0**2 / (2.0 * 0.4 * GRAVITY), rel=0.03)
+    assert np.degrees(np.arctan2(moved[1], moved[0])) == pytest.approx(degrees, abs=3.0)
+
+
 def test_hopper_collapses_onto_its_limits_without_penetrating() -> None:
     model = hopper()
     bend = np.arccos(0.75)
