@@ -173,6 +173,10 @@ def test_interrupt_ends_the_benchmark(everybody: bool) -> None:
         (["blok"], "unknown problem 'blok' (did you mean block? valid: block, "),
         (["block", "--sigma", "-1"], "'uncertainty.sigma' is -1.0 (valid: >= 0)"),
         (["block", "--beta", "0.3"], "'risk.beta' is 0.3 (valid: >= 0.5, <= 0.999)"),
+        (
+            ["examples/robust_planner/cart/cart.yaml", "--risk", "0.05", "--sigma", "0.1"],
+            "--sigma is of friction or height",
+        ),
         (["block", "--judge", "7"], "--judge is of plans with --risk: give it too, or leave"),
         (["block", "--start", "foo"], "--start is of plans with --risk"),
         (["block", "--budget", "0"], "'solver.budget' is 0.0 (valid: > 0 s)"),

@@ -71,6 +71,15 @@ def test_a_urdf_moves_as_in_pinocchio(tmp_path: Path) -> None:
     assert model.limits.control == (20.0,)
 
 
+@pytest.mark.parametrize("mass", ["0", "-0.7"])
+def test_what_moves_without_a_mass_is_refused(mass: str, tmp_path: Path) -> None:
+    path = tmp_path / "leg.urdf"
+    path.write_text(LEG.replace('"0.7"', f'"{mass}"').replace('="0.02" iyy="0.02"', '="0" iyy="0"'))
+    contacts = {"heel": ("foot", (0.0, 0.0, 0.0))}
+    with pytest.raises(ContactStackError, match=r"without a mass: 1.3 kg at 'hip', -?0"):
+        load_urdf(path, contacts, ["slide"], dimension=3)
+
+
 def test_the_cart_is_what_its_file_says() -> None:
     cart = load_problem(CART)
     assert cart.name == "cart"
@@ -91,6 +100,10 @@ def test_the_cart_is_what_its_file_says() -> None:
         ({"contacts": {}}, "'contacts' is missing or empty"),
         ({"contacts": None, "objects": {}}, "unknown parameter 'objects' .*drives"),
         ({"contacts": {"a": {"link": "cat", "point": [0, 0, 0]}}}, "unknown link 'cat' \\(valid:"),
+        (
+            {"contacts": {"a": {"link": "world", "point": [0, 0, 0]}}},
+            "contact 'a' is on 'world', which does not move",
+        ),
         ({"contacts": {"a": {"link": "cart", "point": [0.0]}}}, "contacts.a.point' needs 3 values"),
         ({"actuated": ["y"]}, "unknown actuated joint 'y' \\(valid: x, z, pitch\\)"),
         ({"start": [0.0]}, "start is \\(0.0,\\) \\(valid: 6 finite values"),
