@@ -26,7 +26,7 @@ from contact_aware_control.estimation import (
     MomentumObserver,
     ObserverConfig,
     make_estimator,
-    read_recording,
+    read_joint_torques,
 )
 from contact_aware_control.incident_log import Incident, IncidentLog, load, replay, save
 from contact_aware_control.loop_state import LoopInputs, LoopState, LoopStatus
@@ -79,7 +79,7 @@ __all__ = [
     "load",
     "make_controller",
     "make_estimator",
-    "read_recording",
+    "read_joint_torques",
     "replay",
     "save",
 ]

@@ -117,11 +117,10 @@ def _falling(problem: IrsProblem, dynamics: QuasiDynamics) -> str:
         weight = float(np.linalg.norm(load))
         if not weight or name in held:
             continue
-        if space[name] > DROP and fallen / weight > DROP:
-            away = f" ({space[name]:.2f} m from anything)" if space[name] < math.inf else ""
+        nearest = space[name]
+        if fallen / weight > (DROP if nearest > DROP else max(1.0, 2.0 * radius)):
+            away = f" ({nearest:.2f} m from anything)" if DROP < nearest < math.inf else ""
             return f"nothing carries '{name}' at the start: it falls{away}"
-        if fallen / weight > max(1.0, 2.0 * radius):
-            return f"nothing carries '{name}' at the start: it falls"
     return ""
 
 

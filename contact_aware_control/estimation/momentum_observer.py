@@ -22,7 +22,7 @@ MAX_GAP = 0.05
 """After a longer time [s] without a sample the observer begins anew."""
 
 
-def read_recording(file: str | Path, joints: int) -> list[ArmState]:
+def read_joint_torques(file: str | Path, joints: int) -> list[ArmState]:
     """Return the samples of a recording of joint torques.
 
     Args:

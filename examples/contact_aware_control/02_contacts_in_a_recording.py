@@ -23,7 +23,7 @@ observer, estimator = cac.MomentumObserver(robot), cac.ContactEstimator(robot)
 controller = cac.make_controller(arm, config := cac.ControllerConfig())
 memory, step, felt = cac.ControllerState(), np.full(robot.n, config.limits.step), {}
 try:
-    states = cac.read_recording(chosen.file, robot.n)
+    states = cac.read_joint_torques(chosen.file, robot.n)
 except ContactStackError as error:
     parser.error(str(error))
 for state in states:

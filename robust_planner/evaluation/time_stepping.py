@@ -6,10 +6,10 @@ Each step solves for impulses p = h lambda such that, with v+ from M (v+ - v) = 
     0 <= pT _|_ e gamma + Jt v+ >= 0
     0 <= gamma _|_ mu pN - e' pT >= 0
 
-In 3-D the faces of the friction cone are FACES, more than the directions that a plan has: with four
-a body that slides askew gets up to 29 % too little friction. Position limits are frictionless
-contacts. Rigid contacts are inelastic. Ground and obstacles that
-are not rigid answer penetration with the normal force of ``tamsi`` (5), (19),
+In 3-D the friction cone has a face for each of RAYS, more than the directions that a plan has: with
+four a body that slides askew gets up to 29 % too little friction. Position limits are frictionless
+contacts. Rigid contacts are inelastic. Ground and obstacles that are not rigid answer penetration
+with the normal force of ``tamsi`` (5), (19),
 
     lamN = k (-phi)_+ (1 + d w)_+
 
@@ -43,8 +43,8 @@ MIN_FORCE = 1e-3
 """With less force nothing touches [N]."""
 MIN_PRESS = 1e-3
 """Likewise, with a force that accelerates a point by less [m/s^2]."""
-FACES = 16
-"""Of the friction cone in 3-D: friction is up to 2 % too little."""
+RAYS = np.exp(2j * np.pi * np.arange(16) / 16).view(float).reshape(-1, 2)
+"""Directions of friction in 3-D (nr, 2): it is up to 2 % too little."""
 MIN_WAY = 1e-12
 """In a step [m]; keeps a quotient finite."""
 MIN_DAMPING = 1e-9
@@ -117,7 +117,8 @@ def simulate_worlds(
     given = controls
     controls = np.broadcast_to(given, (count, knots, model.controls))
     steps = np.full(knots - 1, problem.time_step) if times is None else np.diff(times)
-    tape, rows, faces = terms(model), model.contacts + len(model.limit_offsets), _faces(model)
+    tape, rows = terms(model), model.contacts + len(model.limit_offsets)
+    faces = model.directions if model.dimension == 2 else len(RAYS)
     limits = model.limit_directions, model.limit_offsets
     distances = model.coordinates * (model.coordinates + 1)
     evenly = not math.isinf(problem.stiffness) and bool(
@@ -204,17 +205,6 @@ def simulate_plan(
     )
 
 
-def _faces(model: ContactModel) -> int:
-    """Return how many faces the friction cone of a contact has."""
-    return model.directions if model.dimension == 2 else FACES
-
-
-def _rays(model: ContactModel) -> np.ndarray:
-    """Return the directions of these faces in the tangent plane, (faces, nd / 2)."""
-    angle = 2.0 * math.pi * np.arange(_faces(model)) / _faces(model)
-    return np.stack([np.cos(angle), np.sin(angle)][: model.directions // 2], axis=1)
-
-
 def _along_directions(model: ContactModel, forces: np.ndarray) -> np.ndarray:
     """Return forces on the faces of the cones as those along the model's directions.
 
@@ -227,7 +217,7 @@ def _along_directions(model: ContactModel, forces: np.ndarray) -> np.ndarray:
     """
     if model.dimension == 2:
         return forces
-    along = forces.reshape(*forces.shape[:-1], model.contacts, -1) @ _rays(model)
+    along = forces.reshape(*forces.shape[:-1], model.contacts, -1) @ RAYS
     both = np.stack([np.maximum(along, 0.0), np.maximum(-along, 0.0)], axis=-1)
     return both.reshape(*forces.shape[:-1], -1)
 
@@ -246,7 +236,7 @@ def terms(model: ContactModel) -> Tape:
     *found, tangent = model.mass_matrix(q), model.bias_force(q, v), *model.shifted(q, shift)
     if model.dimension == 3:
         cones = casadi.vertsplit(casadi.SX(tangent), model.directions)
-        tangent = casadi.vertcat(*(casadi.DM(_rays(model)) @ cone[::2, :] for cone in cones))
+        tangent = casadi.vertcat(*(casadi.DM(RAYS) @ cone[::2, :] for cone in cones))
     found.append(tangent)
     rows = [casadi.vec(casadi.densify(casadi.SX(term)).T) for term in found]
     given = casadi.vertcat(q, v, shift)
@@ -291,7 +281,7 @@ def _advance(
         limit_directions: Of the position limits (nq, nl).
         limit_offsets: Likewise (nl).
         grounded: Which contacts are with the ground (nc).
-        directions: nd, of friction.
+        directions: Of friction, as many as the cone of a contact has faces.
         stiffness: k [N/m].
         dissipation: d [s/m].
         evenly: Whether what touches nothing is accelerated evenly: then it is moved at once.
@@ -425,16 +415,16 @@ def _advance(
             trapezoidal = yields and not z[contacts:rows].any()
             for contact in range(contacts):
                 # What the step would have ended with, had this point not been stopped.
-                ending = speed[contact] - own[contact] * z[contact]
+                stopped = own[contact] * z[contact]
+                ending = speed[contact] - stopped
                 if yields:
                     left = gaps[contact] + 0.5 * h * (before[contact] + speed[contact])
                     met = _touching_speed(before[contact], ending, gaps[contact], left, h)
                 else:
-                    gained = own[contact] * z[contact]
-                    met = _impact_speed(before[contact], ending, gaps[contact], gained, h)
+                    met = _impact_speed(before[contact], ending, gaps[contact], stopped, h)
                 impact[world, contact] = max(impact[world, contact], met)
                 # While it lands, how fast it slides is a matter of when in the step that happens.
-                if gaps[contact] <= TOUCHING and own[contact] * z[contact] > MIN_PRESS * h:
+                if gaps[contact] <= TOUCHING and stopped > MIN_PRESS * h:
                     slip[world, contact] = max(slip[world, contact], z[total + contact])
             for row in range(total):
                 impulses[world, row] += z[row]
@@ -585,13 +575,13 @@ def _stays_off(gap: float, speed: float, gained: float, steps: int) -> bool:
 
 
 @inlined_kernel
-def _impact_speed(before: float, after: float, gap: float, gained: float, step: float) -> float:
+def _impact_speed(before: float, after: float, gap: float, stopped: float, step: float) -> float:
     """Return the speed of a contact point at the moment in the step at which it touches.
 
     Taken at the knot before, it would jump by an acceleration times a step with the knot at which
-    contact begins. What stops it changes its speed by ``gained`` [m/s].
+    contact begins. Of its speed ``stopped`` is taken in the step [m/s].
     """
-    if not (gained > MIN_PRESS * step and gap >= -TOUCHING):
+    if not (stopped > MIN_PRESS * step and gap >= -TOUCHING):
         return 0.0
     moment = min(max(gap / max(-step * after, MIN_WAY), 0.0), 1.0)
     return max(-(before + moment * (after - before)), 0.0)

@@ -120,9 +120,8 @@ def true_rate(
         )  # fmt: skip
         certain = FailureRate(rate.failures, count, confidence)
         width = certain.high - certain.low
-        if stop is not None and stop.reason is not None:
-            break
-        if rate.low > enough or rate.undecided <= 0.5 * RESOLUTION * count * width:
+        late = stop is not None and stop.reason is not None
+        if late or rate.low > enough or rate.undecided <= 0.5 * RESOLUTION * count * width:
             break
     return rate
 

@@ -5,7 +5,7 @@ import pinocchio as pin
 import pytest
 
 from contact_aware_control.estimation.config import ObserverConfig
-from contact_aware_control.estimation.momentum_observer import MomentumObserver, read_recording
+from contact_aware_control.estimation.momentum_observer import MomentumObserver, read_joint_torques
 from contact_core.base.errors import ConfigError
 from contact_core.robot.arm_state import ArmState
 
@@ -170,12 +170,12 @@ def _write(file, times, spoil=lambda text: text):
 @pytest.mark.filterwarnings("ignore:.*input contained no data")
 def test_a_recording_that_tells_nothing_is_refused(times, spoil, message, tmp_path):
     with pytest.raises(ConfigError, match=message):
-        read_recording(_write(tmp_path / "r.csv", times, spoil), 2)
+        read_joint_torques(_write(tmp_path / "r.csv", times, spoil), 2)
 
 
 def test_a_recording_is_read_as_written(tmp_path):
-    first, second = read_recording(_write(tmp_path / "r.csv", [1.0, 1.005]), 2)
+    first, second = read_joint_torques(_write(tmp_path / "r.csv", [1.0, 1.005]), 2)
     assert (first.stamp, second.stamp) == (1_000_000_000, 1_005_000_000)
     assert first.position.tolist() == first.joint_torque.tolist() == [0.1, 0.1]
     with pytest.raises(ConfigError, match=r"cannot read .*absent\.csv"):
-        read_recording(tmp_path / "absent.csv", 2)
+        read_joint_torques(tmp_path / "absent.csv", 2)
