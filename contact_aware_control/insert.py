@@ -207,9 +207,8 @@ class Insert(Skill):
             yield self._at(middle + tool.axes.T @ self._shift)
             tip = tool.axes @ tool.tip
             holds = np.linalg.norm(tool.pressing[:2])
-            if holds > CAUGHT * max(tool.pressing[2], light):
-                return True
-            if tip[2] > self._surface.level(tip) + SUSPECT:
+            caught = holds > CAUGHT * max(tool.pressing[2], light)
+            if caught or tip[2] > self._surface.level(tip) + SUSPECT:
                 # What was no hole is left before there may be another one.
                 if armed:
                     return True

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import faulthandler
 import gc
 import math
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -52,7 +52,8 @@ def run(
 ) -> int:
     """Run one node until SIGINT, SIGTERM or SIGHUP; every node's ``main`` calls this.
 
-    Heavy imports belong into the factory: a signal is handled cleanly from here on.
+    Heavy imports belong into the factory: a signal is handled cleanly from here on. With SIGUSR1 it
+    prints what each of its threads is doing, and goes on.
 
     Args:
         factory: Builds the node; called once ROS is initialised.
@@ -67,6 +68,7 @@ def run(
     words = sys.argv if args is None else list(args)
     try:
         stop.listen()
+        faulthandler.register(signal.SIGUSR1, sys.__stderr__)
         if LAUNCHED in os.environ:
             # By SIGTERM `ros2 launch` leaves what it has started to itself.
             end_with_parent()
@@ -137,20 +139,20 @@ def _one_line(error: BaseException) -> str:
 
 
 class _StopSignals:
-    """They interrupt the set-up, but never a running callback."""
+    """They interrupt the set-up, but never a running callback.
+
+    Attributes:
+        requested: True once a signal has arrived.
+    """
 
     def __init__(self) -> None:
-        self._requested = threading.Event()
+        # No Event: its lock is not reentrant, and one signal interrupts the handler of another.
+        self.requested = False
         self._deferred = True
         self._interrupted = -math.inf
         self._numbers = stop_signals()
         for number in self._numbers:
             signal.signal(number, self._handle)
-
-    @property
-    def requested(self) -> bool:
-        """True once a signal has arrived."""
-        return self._requested.is_set()
 
     def listen(self) -> None:
         """From now on let a signal interrupt, also one that has already arrived.
@@ -174,7 +176,7 @@ class _StopSignals:
             signal.signal(number, signal.SIG_IGN)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        self._requested.set()
+        self.requested = True
         before, self._interrupted = self._interrupted, time.monotonic()
         if not self._deferred and self._interrupted - before > AGAIN:
             # What a library was just making is half made, and complains when it is freed.

@@ -21,11 +21,12 @@ class SkillBench:
     """Leads a tool, and presses on what is below one point of it.
 
     A height is a function of the horizontal way (2) from where the tool began [m], and says how
-    far from there it is down to the surface [m]. What is at x = ``end`` stops the arm [m].
+    far from there it is down to the surface [m]. What is at x = ``end`` stops the arm [m]; the
+    wall stands on the surface, is as soft, and begins at that x of the point [m].
     """
 
-    def __init__(self, robot, height, point=None, end=np.inf):
-        self.robot, self.height, self.end = robot, height, end
+    def __init__(self, robot, height, point=None, end=np.inf, wall=np.inf):
+        self.robot, self.height, self.end, self.wall = robot, height, end, wall
         self.point = np.zeros(3) if point is None else point
         config = ControllerConfig()
         bounds = StreamedTargets(robot, config, StreamConfig()).tool_bounds
@@ -40,7 +41,9 @@ class SkillBench:
         place = self.robot.tool_pose().act(self.point)
         way = place - self.begin
         self.force = max(0.0, SOFTNESS * (-way[2] - self.height(way[:2])))
-        return self.robot.torque_of_force(self.robot.tool_link, place, -self.force * DOWN)
+        aside = SOFTNESS * max(0.0, way[0] - self.wall) if self.force > 0.0 else 0.0
+        force = -self.force * DOWN - (aside, 0.0, 0.0)
+        return self.robot.torque_of_force(self.robot.tool_link, place, force)
 
     def run(self, skill, longest=40.0):
         """Do it; the arm's springs give way as little as its control."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from skill_bench import SkillBench
@@ -16,9 +18,9 @@ ASKED = {
 }  # fmt: skip
 
 
-def inserted(robot, height, **changed):
+def inserted(robot, height, wall=np.inf, **changed):
     """Return what happened; only the lowest point of the leaning peg touches."""
-    bench = SkillBench(robot, height)
+    bench = SkillBench(robot, height, wall=wall)
     rotation = bench.tool.start.rotation
     bench.point = rotation.T @ (0.5 * DIAMETER * bench.tool.axes[0])
     return bench, bench.run(Insert(bench.tool, period=bench.period, **{**ASKED, **changed}))
@@ -52,6 +54,15 @@ def test_a_dent_is_no_hole(robot):
     assert turns[:4] == ["lean", "approach", "search", "straighten"]
     assert insert.failure == "HOLE_NOT_FOUND"
     assert 1 <= turns.count("back off") <= 3
+
+
+def test_a_wall_is_left_before_it_is_felt_again(robot):
+    """It is no hole, and to feel it anew wherever the spiral runs into it would take minutes."""
+    bench, insert = inserted(robot, lambda way: 0.015, wall=0.003)
+    assert insert.failure == "HOLE_NOT_FOUND"
+    phases = [phase for phase, _ in bench.phases]
+    backed_off = sum(now == "back off" != then for then, now in itertools.pairwise(phases))
+    assert 1 <= backed_off <= 4
 
 
 def test_nothing_to_touch_is_told(robot):

@@ -167,6 +167,40 @@ def test_many_signals_at_once_are_one(start_node) -> None:
     assert (process.returncode, err) == (0, "")
 
 
+def test_what_the_threads_do_can_be_asked(start_node) -> None:
+    process = start_node()
+    assert process.stdout.readline() == "ticking\n"
+    process.send_signal(signal.SIGUSR1)
+    assert process.stdout.readline() == "ticking\n"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert "spin_once" in err
+
+
+AGAIN_WITHIN = """
+import sys
+
+def again(frame, event, arg):
+    names = []
+    while frame is not None:
+        names.append(frame.f_code.co_name)
+        frame = frame.f_back
+    if names.count("_handle") == 1:
+        signal.raise_signal(signal.SIGTERM)
+
+sys.setprofile(again)
+"""
+
+
+def test_a_signal_while_another_one_is_handled_is_not_waited_for(start_node) -> None:
+    process = start_node(before=AGAIN_WITHIN)
+    assert process.stdout.readline() == "ticking\n"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert (process.returncode, err) == (0, "")
+
+
 def test_what_a_node_makes_at_its_start_is_not_looked_through_for_garbage(start_node) -> None:
     process = start_node(
         before="import gc", set_up="assert not gc.isenabled()", tick="assert gc.isenabled()"

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+import os
+import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,39 @@ sys.path.insert(0, str(Path(__file__).parent))
 from client import RATE, GraphClient, at_rate, shared_graph
 
 DEFAULT = "lbr_fri"
+
+GRAPHS = pytest.StashKey[list[NodeGraph]]()
+"""Those that a test has started itself."""
+
+LAST = 6000
+"""So many characters of what the nodes print are shown where a test fails."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show with a test that fails what its nodes do and print, and when each topic was heard."""
+    report = yield
+    if report.when == "call" and report.failed:
+        values = getattr(item, "funcargs", {}).values()
+        clients = [value for value in values if isinstance(value, GraphClient)]
+        pids = [pid for graph in item.stash.get(GRAPHS, []) for pid in graph.pids]
+        for pid in [*pids, *(pid for client in clients for pid in client.pids.values())]:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGUSR1)
+        time.sleep(1.0)
+        outputs = [value for value in values if isinstance(value, io.StringIO)]
+        for output in [*outputs, *(client.output for client in clients)]:
+            report.sections.append(("the nodes' output", output.getvalue()[-LAST:]))
+        for client in clients:
+            ages = [
+                f"{topic}: {len(heard)} messages, the last {time.monotonic() - heard[-1][0]:.1f} s ago"
+                for topic, heard in client.heard.items()
+                if heard
+            ]
+            report.sections.append(("heard", "\n".join(ages)))
+    return report
 
 
 @pytest.fixture(
@@ -39,6 +75,7 @@ def output() -> io.StringIO:
 
 @pytest.fixture
 def launch(
+    request: pytest.FixtureRequest,
     ros_domain: int,
     alive: Callable[[int], bool],
     driver: str,
@@ -49,7 +86,7 @@ def launch(
 
     In lock-step, or in real time with so many ticks a second.
     """
-    graphs: list[NodeGraph] = []
+    graphs = request.node.stash[GRAPHS] = []
     with ExitStack() as stack:
 
         def start(rate: float = RATE, **arguments: str) -> NodeGraph:

@@ -49,7 +49,10 @@ class Hand:
             led = feedback[-1] if feedback else None
             self._client.spin_until(ended.done)
             return led, ended.result().result
-        self._client.spin_until(ended.done, 200.0)
+        try:
+            self._client.spin_until(ended.done, 200.0)
+        except TimeoutError as error:
+            raise TimeoutError(f"{error}: {feedback[-1:]}") from None
         return feedback[-1] if feedback else None, ended.result().result
 
 
