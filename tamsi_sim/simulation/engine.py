@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -364,7 +365,7 @@ class Engine:
         """Advance for some time under constant inputs, and record states and forces.
 
         Args:
-            duration: How long, rounded to whole steps [s].
+            duration: How long, rounded to whole steps, and to one at least if it is not 0 [s].
 
         Returns:
             The trajectory from now on.
@@ -376,7 +377,8 @@ class Engine:
         if not 0.0 <= steps <= MAX_STEPS:
             longest = MAX_STEPS * self.time_step
             raise ConfigError(f"duration must be >= 0 s and <= {longest:g} s, got {duration!r}")
-        return self._record(np.tile(self.applied, (round(steps), 1)), True)
+        steps = round(steps) or math.ceil(steps)
+        return self._record(np.tile(self.applied, (steps, 1)), True)
 
     def rollouts(
         self,

@@ -250,6 +250,12 @@ def test_values_that_make_no_sense_are_named(mistake, message):
         mistake()
 
 
+def test_the_shortest_time_takes_one_step():
+    engine = engine_of_a_ball()
+    lengths = [len(engine.simulate(share * engine.time_step).time) for share in (0.0, 0.1, 1.0)]
+    assert lengths == [1, 2, 2]
+
+
 def trough_file(folder, form):
     """Return a URDF, MJCF or SDF of a trough that stands on the ground, fixed."""
     obj = write_obj(folder / "trough.obj", *trough())
