@@ -155,6 +155,7 @@ class Insert(Skill):
         self._diameter, self._radius, self._wanted = diameter, radius, depth
         self._surface = Plane(STEEP, ROUGH)
         self._mouth, self._shift, self._found = np.nan, np.zeros(3), False
+        self._refused: list[np.ndarray] = []
         self.depth = 0.0
 
     def _perform(self) -> Ways:
@@ -178,7 +179,7 @@ class Insert(Skill):
                 yield from self._turn(upright)
                 if (yield from self._push()):
                     return
-            yield from self._back_off(found, leaning)
+            yield from self._back_off(found + self._pass_over(spiral), leaning)
         self._fail("JAMMED", f"it is stuck {1e3 * self.depth:.1f} mm deep")
 
     def _spiral(self) -> Iterator[np.ndarray]:
@@ -207,8 +208,9 @@ class Insert(Skill):
             yield self._at(middle + tool.axes.T @ self._shift)
             tip = tool.axes @ tool.tip
             holds = np.linalg.norm(tool.pressing[:2])
-            caught = holds > CAUGHT * max(tool.pressing[2], light)
-            if caught or tip[2] > self._surface.level(tip) + SUSPECT:
+            if holds > CAUGHT * max(tool.pressing[2], light):
+                return True
+            if tip[2] > self._surface.level(tip) + SUSPECT:
                 # What was no hole is left before there may be another one.
                 if armed:
                     return True
@@ -221,6 +223,17 @@ class Insert(Skill):
                 self._surface.add(felt.popleft())
         self._fail("HOLE_NOT_FOUND", f"no hole within {1e3 * self._radius:.0f} mm")
         return False
+
+    def _pass_over(self, spiral: Iterator[np.ndarray]) -> np.ndarray:
+        """Leave out what is beside places that were no hole before; return how far (3) [m]."""
+        here, beside = self._shift, 0.5 * PITCH * self._diameter
+        again = sum(np.linalg.norm(here - there) < 2.0 * beside for there in self._refused)
+        self._refused.append(here)
+        for self._shift in spiral if again else ():
+            if np.linalg.norm(self._shift - here) >= again * beside:
+                break
+        way: np.ndarray = self.tool.axes.T @ (self._shift - here)
+        return way
 
     def _settle(self) -> Generator[pin.SE3, None, bool]:
         """Let the lowest point find the wall of the hole; tell whether there is one."""
