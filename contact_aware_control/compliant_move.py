@@ -25,6 +25,9 @@ STIFFEST = 1e-4
 HEADROOM = 1.2
 """Share of the force that the hand may be pressed with."""
 
+BEHIND = 0.03
+"""Time waits for a tool that is so far from its way, along axes that do not give way [m]."""
+
 HELD, HELD_TIME = 0.5, 0.2
 """Share of a force that is held, in the mean over about this time [s]."""
 
@@ -36,6 +39,8 @@ class CompliantMove:
         reference: What the tool follows next, without forces.
         force_limits: Of the links beyond the last joint, so that they may press so hard [N].
         duration: How long it takes [s].
+        time: How much of that has passed [s]; it waits while something holds the tool back.
+        held: For how long something has done so [s].
     """
 
     def __init__(
@@ -81,6 +86,7 @@ class CompliantMove:
         self.duration = max(duration, self._way.duration)
         most = max(force_limit, HEADROOM * float(np.linalg.norm(force)))
         self.force_limits = dict.fromkeys(tool.hand, most) if most > 0.0 else {}
+        self.time = self.held = 0.0
         self._held = np.zeros(3)
         self._held_share = followed_share(period, HELD_TIME)
         self._reached = np.zeros(3, dtype=bool)
@@ -109,7 +115,6 @@ class CompliantMove:
 
     def step(
         self,
-        time: float,
         passed: float,
         position: np.ndarray,
         command: np.ndarray,
@@ -119,7 +124,6 @@ class CompliantMove:
         """Return what is followed next.
 
         Args:
-            time: Since the start [s].
             passed: What has passed of the reference that was returned last [s]; 0 if it was
                 not followed.
             position: (n) measured q [rad].
@@ -132,7 +136,15 @@ class CompliantMove:
             self._held = self._held + self._held_share * (self.force - self._held)
             wanted = self._tool.wanted
             self._reached |= self._held * np.sign(wanted) >= HELD * np.abs(wanted)
-        return self._tool.lead(self._way.sample(time), passed, command)
+        way = self._way.sample(self.time)
+        behind = self._tool.axes @ (way.translation - self._tool.tip)
+        if np.linalg.norm(behind[~self._soft]) > BEHIND:
+            self.held += passed
+        else:
+            self.held = 0.0
+            self.time += passed
+            way = self._way.sample(self.time)
+        return self._tool.lead(way, passed, command)
 
 
 def _check(

@@ -9,6 +9,7 @@ none.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,10 +27,19 @@ FORCE_TIME = 0.01
 """Time constant of the force [s]."""
 
 RISING = 0.3
-"""Share of the force from which on its rise tells where the surface is."""
+"""From this share of its rise on the force tells where the surface is."""
+
+DRAGS = 0.15
+"""What is at least this share of the force before it rises is not the surface's."""
+
+LONGEST_RISE = 2.0
+"""A force that has not been lower for so long was not rising [s]."""
 
 FEWEST = 3
 """Samples that tell a line."""
+
+MAX_SAMPLES = 4000
+"""So many of the last samples are kept."""
 
 HEADROOM = 1.5
 """Share of the force that the hand may be pressed with while it comes to rest."""
@@ -42,7 +52,8 @@ class Touch:
     Attributes:
         force: Against the motion, in the last tick [N].
         distance: How far the tool has come [m].
-        surface: How far it had come where the force began [m]; NaN if that does not show.
+        surface: How far it had come where the force began to rise, or where it ended if the rise
+            is too short to tell [m]; NaN before the force is reached.
     """
 
     force: float
@@ -98,14 +109,15 @@ class GuardedMove:
         way = distance * self._along
         self.reference = PoseStream.straight(robot.tool_pose(), way, speed, bounds)
         self.force_limits = dict.fromkeys(hand_links(robot), HEADROOM * force)
-        self._force: float | None = None
+        self._force = 0.0
         self._begin: np.ndarray | None = None
-        self._samples: list[tuple[float, float]] = []
+        self._samples: deque[tuple[float, float]] = deque(maxlen=MAX_SAMPLES)
+        self._longest_rise = round(LONGEST_RISE / period)
 
     @property
     def touched(self) -> bool:
         """Whether the force is reached."""
-        return self._force is not None and self._force >= self._wanted
+        return self._force >= self._wanted
 
     def at(self, distance: float) -> np.ndarray:
         """Return where the tool is after a distance [m] from where it was first seen (3) [m]."""
@@ -134,23 +146,29 @@ class GuardedMove:
             float(force_along(robot, -self._along[None], torque, self._wanted)[0]),
             -float(sum(self._along @ contact.force_world for contact in located)),
         )
-        before = self._force
-        self._force = force if before is None else before + self._share * (force - before)
+        self._force += self._share * (force - self._force)
         if self._begin is None:
             self._begin = place
         distance = float((place - self._begin) @ self._along)
         self._samples.append((self._force, distance))
-        return Touch(self._force, distance, self._surface())
+        return Touch(self._force, distance, self._surface() if self.touched else np.nan)
 
     def _surface(self) -> float:
         """Return where the line through the last rise of the force begins."""
-        rise: list[tuple[float, float]] = []
-        for force, distance in reversed(self._samples):
-            if force < RISING * self._wanted:
+        forces, distances = np.array(self._samples).T
+        lowest = last = len(forces) - 1
+        for k in range(last, -1, -1):
+            if forces[k] < forces[lowest] - 0.5 * DRAGS * self._wanted:
+                lowest = k
+            elif lowest - k > self._longest_rise or forces[k] > forces[lowest] + 2.0 * (
+                DRAGS * self._wanted
+            ):
                 break
-            rise.append((force, distance))
-        if len(rise) < FEWEST:
-            return np.nan
-        forces, distances = np.array(rise).T
-        slope, begin = np.polyfit(forces, distances, 1)
-        return float(begin) if np.isfinite(slope) else np.nan
+        # What drags before is no part of the surface's force.
+        base = forces[lowest] if forces[lowest] > DRAGS * self._wanted else 0.0
+        begin = base + RISING * (forces[last] - base)
+        rise = lowest + np.flatnonzero(forces[lowest:] >= begin)
+        if len(rise) < FEWEST or np.ptp(forces[rise]) == 0.0:
+            return float(distances[last])
+        surface = np.polyfit(forces[rise] - base, distances[rise], 1)[1]
+        return float(surface)

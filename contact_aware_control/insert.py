@@ -15,7 +15,7 @@ import numpy as np
 import pinocchio as pin
 
 from contact_aware_control.led_tool import FREE, LedTool
-from contact_aware_control.skill import Skill, Ways
+from contact_aware_control.skill import CAUGHT, Skill, Ways
 
 LEANS = np.deg2rad(12.0)
 """How far the peg leans while it searches: much more than the hole's direction is wrong [rad]."""
@@ -58,9 +58,6 @@ STEEP, ROUGH = 0.05, 1e-4
 
 STEEPEST = 0.12
 """Slope of a surface; that of the leaning end is 0.2 [-]."""
-
-CAUGHT = 1.0
-"""Share of what is pressed with that only a wall holds sideways; friction holds less."""
 
 PROGRESS, PATIENCE = 5e-4, 2.5
 """Who comes less far [m] in this time [s] is stuck."""
@@ -154,7 +151,8 @@ class Insert(Skill):
         self._check(diameter=diameter, radius=radius, depth=depth)
         self._diameter, self._radius, self._wanted = diameter, radius, depth
         self._surface = Plane(STEEP, ROUGH)
-        self._mouth, self._shift, self._found = np.nan, np.zeros(3), False
+        self._mouth = self._touched = np.nan
+        self._shift, self._found = np.zeros(3), False
         self._refused: list[np.ndarray] = []
         self.depth = 0.0
 
@@ -169,17 +167,18 @@ class Insert(Skill):
         yield from self._turn(leaning)
         if not (yield from self._approach()):
             return
+        self._touched = float(tool.axes[2] @ tool.tip)
         spiral, attempts = self._spiral(), 0
         while attempts < ATTEMPTS:
             if not (yield from self._search(spiral)):
                 return
-            found = self._led
+            found, height = self._led, tool.axes[2] @ tool.tip
             if (yield from self._settle()):
                 attempts += 1
                 yield from self._turn(upright)
                 if (yield from self._push()):
                     return
-            yield from self._back_off(found + self._pass_over(spiral), leaning)
+            yield from self._back_off(found + self._pass_over(spiral), height, leaning)
         self._fail("JAMMED", f"it is stuck {1e3 * self.depth:.1f} mm deep")
 
     def _spiral(self) -> Iterator[np.ndarray]:
@@ -198,14 +197,18 @@ class Insert(Skill):
         pressed = waited = 0.0
         while pressed < STILL and waited < PATIENCE:
             yield self._way
+            if self._fallen:
+                return self._lose()
             waited += self._period
             pressed = pressed + self._period if tool.pressing[2] > light / 2.0 else 0.0
         middle = self._tip - tool.axes.T @ self._shift
         felt: deque[np.ndarray] = deque()
-        armed = not self._found
+        armed, unfelt = not self._found, 0.0
         self._found = True
         for self._shift in spiral:
             yield self._at(middle + tool.axes.T @ self._shift)
+            if self._fallen:
+                return self._lose()
             tip = tool.axes @ tool.tip
             holds = np.linalg.norm(tool.pressing[:2])
             if holds > CAUGHT * max(tool.pressing[2], light):
@@ -217,11 +220,26 @@ class Insert(Skill):
                 continue
             armed = True
             if tool.pressing[2] < light / 2.0:
+                if (unfelt := unfelt + self._period) > PATIENCE:
+                    return self._lose()
                 continue
+            unfelt = 0.0
             felt.append(tip)
             if len(felt) * self._period > LOOK_BACK:
                 self._surface.add(felt.popleft())
         self._fail("HOLE_NOT_FOUND", f"no hole within {1e3 * self._radius:.0f} mm")
+        return False
+
+    @property
+    def _fallen(self) -> bool:
+        """Whether it is deeper than a leaning peg comes in the hole."""
+        deepest = self._touched + self._diameter + self._wanted
+        return bool(self.tool.axes[2] @ self.tool.tip > deepest)
+
+    def _lose(self) -> bool:
+        """Say that there is no surface any more."""
+        self._press(0.0)
+        self._fail("HOLE_NOT_FOUND", "the surface ends: nothing carries the tip any more")
         return False
 
     def _pass_over(self, spiral: Iterator[np.ndarray]) -> np.ndarray:
@@ -245,19 +263,32 @@ class Insert(Skill):
         while waited < STILL:
             yield self._way
             waited, lasted = waited + self._period, lasted + self._period
+            if self._fallen:
+                return False
             aside = tool.axes[0] @ tool.tip
             if aside > farthest + PROGRESS or tool.pressing[0] < HELD * wanted:
                 farthest, waited = max(farthest, aside), 0.0
             if aside - begin > self._diameter or lasted > SETTLING:
-                return False
-        tip = tool.axes @ tool.tip
+                # In no hole, unless it is just dropping into one.
+                tool.wanted[0] = 0.0
+                while tool.pressing[2] < LIGHT * self._force / 2.0 and lasted < 2.0 * SETTLING:
+                    yield self._way
+                    lasted += self._period
+                    if self._fallen:
+                        return False
+                return self._surface.seen and self._dropped()
+        return self._dropped()
+
+    def _dropped(self) -> bool:
+        """Tell whether it is lower than the surface, from which the depth is told from now on."""
+        tip = self.tool.axes @ self.tool.tip
         level = self._surface.level(tip)
         lever = 0.5 * self._diameter * np.sin(LEANS)
-        self._mouth = tip[2] - lever
         if not self._surface.seen:
             # Touched in the hole: so deep the peg is at least.
+            self._mouth = tip[2] - lever
             return True
-        self._mouth = min(self._mouth, level + lever)
+        self._mouth = level + lever
         return bool(tip[2] > level + DROP)
 
     def _push(self) -> Generator[pin.SE3, None, bool]:
@@ -272,19 +303,31 @@ class Insert(Skill):
             yield self._way
             self.depth = float(tool.axes[2] @ tool.tip - self._mouth)
             if self.depth >= self._wanted:
+                yield from self._stay()
                 return True
             waited += self._period
             if self.depth > deepest + PROGRESS:
                 deepest, waited = self.depth, 0.0
         return False
 
-    def _back_off(self, found: np.ndarray, leaning: np.ndarray) -> Ways:
-        """Go back to where the search had come to (3) [m], and lean."""
+    def _stay(self) -> Ways:
+        """Go no deeper than it is, where the command is ahead of it."""
+        self._let_go()
+        yield from self._arrive()
+        self.depth = float(self.tool.axes[2] @ self.tool.tip - self._mouth)
+
+    def _back_off(self, found: np.ndarray, height: float, leaning: np.ndarray) -> Ways:
+        """Lean over where the search had come to (3) [m], in that height of the tip [m]."""
         self.phase = "back off"
         tool = self.tool
-        tool.turns[:2], tool.compliance[:2], tool.wanted[:2] = False, 0.0, 0.0
+        # Sideways it gives way until it is out.
+        tool.turns[:2], tool.wanted[:2] = False, 0.0
         self._press(0.0)
-        out = -(CLEAR + max(self.depth, 0.0)) * tool.axes[2]
-        yield from self._go(tool.tip + out)
-        yield from self._go(tool.tip + tool.across(found - tool.tip))
+        ahead, waited = tool.axes[2], 0.0
+        yield from self._go(self._led + (height - CLEAR - ahead @ self._led) * ahead)
+        while ahead @ tool.tip > height and waited < PATIENCE:
+            yield self._way
+            waited += self._period
+        tool.compliance[:2] = 0.0
+        yield from self._go(self._led + tool.across(found - self._led))
         yield from self._turn(leaning)

@@ -101,6 +101,9 @@ class LedTool:
         pressing: (3) what the tool presses with, along all axes [N].
         moment: (3) on the tool about its tip and the axes [Nm].
         tip: Where the tip is by the measured joints (3), world frame [m].
+        hidden: Whether something leans on the arm elsewhere, from which it is not told what the
+            tool presses with.
+        fastest: Of the tip, along each axis [m/s].
     """
 
     def __init__(
@@ -137,7 +140,8 @@ class LedTool:
         self.offset, self.turn = np.zeros(3), np.zeros(3)
         self.pressing, self.moment = np.zeros(3), np.zeros(3)
         self.tip = self.start.act(self.lever)
-        self._hidden = self._blind = False
+        self.hidden = self._blind = False
+        self.fastest = float(bounds.velocity[:3].min())
         self._share = followed_share(period, FORCE_TIME)
         self._turn_share = followed_share(period, MOMENT_TIME)
 
@@ -190,7 +194,7 @@ class LedTool:
         lever = float(np.linalg.norm(self.moment)) - UNSURE
         passes = lever <= NEAR * float(np.linalg.norm(self.pressing))
         doubted = any(not c.wrench_known and c.link not in self.hand for c in contacts)
-        self._hidden = doubted and not passes
+        self.hidden = doubted and not passes
 
     def lead(self, way: pin.SE3, passed: float, command: np.ndarray) -> PoseStream:
         """Return what is followed next.
@@ -228,13 +232,12 @@ class LedTool:
         excess = self.wanted - self.pressing - stiffness * self.offset
         idle = np.where(self.wanted == 0.0, DEAD_BAND, 0.0)
         excess = excess - np.clip(excess, -idle, idle)
-        fastest = self._bounds.velocity[:3].min()
-        speed = np.clip(excess / DAMPING, -fastest, fastest)
+        speed = np.clip(excess / DAMPING, -self.fastest, self.fastest)
         # Free to press on, it is slow; pushed, it goes along.
         sought = np.sign(self.wanted) * np.minimum(np.abs(speed), PRESSING_SPEED)
         speed = np.where(speed * self.wanted > 0.0, sought, speed)
         waits = ~soft | ((np.abs(lead) > AHEAD) & (lead * speed > 0.0))
-        if self._hidden:
+        if self.hidden:
             # What it presses with is not told from what leans on the arm elsewhere.
             waits |= speed * self.wanted > 0.0
         return np.where(waits, 0.0, speed)

@@ -15,6 +15,7 @@ import pinocchio as pin
 from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.led_tool import FREE, LedTool
 from contact_aware_control.reference import PoseStream
+from contact_aware_control.reference.stream import KEPT
 from contact_core.base.errors import TrajectoryError
 
 Ways = Iterator[pin.SE3]
@@ -34,6 +35,22 @@ UNFELT = 2.0
 
 HEADROOM = 1.5
 """Share of the force that the hand may be pressed with, if no limit is said."""
+
+BEHIND, NEAR = 0.03, 0.01
+"""The way waits for a tool that is so far from it; what is held back by so much is there [m]."""
+
+PATIENCE = 1.0
+"""How long it waits [s]."""
+
+STIRS, AT_REST = 5e-4, 0.2
+"""Who moves less [m] in this time [s] has come to rest."""
+
+CAUGHT = 1.0
+"""Share of what is pressed with that only a wall holds sideways; friction holds less."""
+
+
+class GivenUp(Exception):  # noqa: N818
+    """Ends a motion of a task, or all of it; what went wrong is in the task's attributes."""
 
 
 class Skill(ABC):
@@ -76,7 +93,9 @@ class Skill(ABC):
         self.force_limits = dict.fromkeys(tool.hand, max(force_limit, HEADROOM * force))
         self.ahead = tool.straight(distance, min(speed, APPROACH_SPEED))
         self.phase, self.failure, self.text, self.ended = "", "", "", False
-        self._force, self._speed, self._distance = force, speed, distance
+        # What is faster than the tool it would run away from.
+        self._speed = min(speed, KEPT * tool.fastest)
+        self._force, self._distance = force, distance
         self._period = period
         self._unfelt = 0.0
         self._way = tool.start.copy()
@@ -112,7 +131,7 @@ class Skill(ABC):
         if passed > 0.0 and torque is not None and not self.ended:
             try:
                 self._way = next(self._motion)
-            except StopIteration:
+            except (StopIteration, GivenUp):
                 self.ended = True
         return self.tool.lead(self._way, passed, command)
 
@@ -131,19 +150,52 @@ class Skill(ABC):
         """Go ahead until something is touched; return whether it was."""
         self.phase = "approach"
         tool, ahead = self.tool, self.tool.axes[2]
-        begin = ahead @ self._tip
+        begin, waited = ahead @ self._tip, 0.0
         step = min(self._speed, APPROACH_SPEED) * self._period
-        while tool.pressing[2] < min(TOUCH, self._force):
+        while not (touched := tool.pressing[2] >= min(TOUCH, self._force)) or tool.hidden:
             # Where something else holds the arm back it does not come so far.
             if ahead @ self._tip - begin > self._distance:
                 self._fail("NOT_TOUCHED", f"nothing was touched within {self._distance:g} m")
                 return False
-            yield self._at(self._tip + step * ahead)
+            if touched or self._behind > BEHIND:
+                waited = self._wait(waited)
+                yield self._way
+            else:
+                waited = 0.0
+                yield self._at(self._tip + step * ahead)
         return True
+
+    def _wait(self, waited: float) -> float:
+        """Return how long it has waited for the tool [s], or give up."""
+        if waited > PATIENCE:
+            text = f"something holds it back: it is {1e3 * self._behind:.0f} mm behind its way"
+            if self.tool.hidden:
+                text = "something leans on the arm, so that it is not told what the tool feels"
+            self._fail("GOAL_TOLERANCE_VIOLATED", text)
+            raise GivenUp
+        return waited + self._period
 
     def _press(self, force: float) -> None:
         """Press from now on; with 0 the tool stays where it is led to."""
         self.tool.compliance[2], self.tool.wanted[2] = FREE if force > 0.0 else 0.0, force
+
+    def _let_go(self) -> None:
+        """Press on nothing, neither ahead nor sideways: lead the tool to where it is."""
+        self._press(0.0)
+        self.tool.offset = self.tool.offset + self.tool.axes @ (self.tool.tip - self._led)
+
+    @property
+    def _behind(self) -> float:
+        """How far the tip is from where it is led to, along axes that do not give way [m]."""
+        behind = self.tool.axes @ (self._led - self.tool.tip)
+        return float(np.linalg.norm(behind[self.tool.compliance == 0.0]))
+
+    @property
+    def _held_back(self) -> bool:
+        """Whether something does, that is more than friction."""
+        sideways, ahead = np.linalg.norm(self.tool.pressing[:2]), self.tool.pressing[2]
+        caught = sideways > CAUGHT * max(ahead, min(TOUCH, self._force))
+        return self._behind > (NEAR if caught else BEHIND)
 
     @property
     def _led(self) -> np.ndarray:
@@ -166,9 +218,25 @@ class Skill(ABC):
     def _go(self, tip: np.ndarray) -> Ways:
         """Go straight to where the led tip is there (3) [m]."""
         begin, way = self._tip, tip - self._led
-        ticks = int(np.ceil(np.linalg.norm(way) / (self._speed * self._period)))
-        for k in range(1, ticks + 1):
-            yield self._at(begin + k / ticks * way)
+        length = float(np.linalg.norm(way))
+        gone = waited = 0.0
+        while gone < length:
+            if self._behind > BEHIND:
+                waited = self._wait(waited)
+            else:
+                gone, waited = min(gone + self._speed * self._period, length), 0.0
+            yield self._at(begin + gone / length * way)
+
+    def _arrive(self) -> Ways:
+        """Let the tool come to rest; give up if it is held back there."""
+        place, waited, lasted = self.tool.tip, 0.0, 0.0
+        while waited < AT_REST and lasted < PATIENCE:
+            yield self._way
+            waited, lasted = waited + self._period, lasted + self._period
+            if np.linalg.norm(self.tool.tip - place) > STIRS:
+                place, waited = self.tool.tip, 0.0
+        if self._held_back:
+            self._wait(np.inf)
 
     def _turn(self, rotation: np.ndarray) -> Ways:
         """Turn the tool about its tip."""

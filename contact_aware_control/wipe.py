@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 
 from contact_aware_control.led_tool import LedTool
-from contact_aware_control.skill import Skill, Ways
+from contact_aware_control.skill import PATIENCE, GivenUp, Skill, Ways
 from contact_core.base.errors import TrajectoryError
 from contact_core.base.low_pass import followed_share
 
 HELD, HELD_TIME = 0.5, 0.05
 """Share of the force from which on it is held, in the mean over about this time [s]."""
 
-BEHIND = 0.03
-"""The path waits for a tool that is so far from it [m]."""
-
-PATIENCE = 1.0
-"""How long it waits before the force counts as lost [s]."""
+RISES = 1.0
+"""A force that rises by so much while it is waited for is on its way [N]."""
 
 
 class Wipe(Skill):
@@ -76,37 +75,41 @@ class Wipe(Skill):
         if not (yield from self._approach()):
             return
         self._press(self._force)
-        yield from self._follow_path()
+        with suppress(GivenUp):
+            yield from self._follow_path()
         self.phase = "lift"
-        self._press(0.0)
+        self._let_go()
         tip, away = self.tool.tip, -self.tool.axes[2]
         yield from self._go(tip + self._lift * away)
+        yield from self._arrive()
 
     def _follow_path(self) -> Ways:
         """Go on along the path while the force is held."""
         self.phase = "wipe"
-        begin, waited = self._tip, 0.0
+        begin, waited, most = self._tip, 0.0, 0.0
         while self.wiped < self._marks[-1]:
-            pressing = self.tool.pressing[2]
-            self._held += self._held_share * (pressing - self._held)
-            behind = float(np.linalg.norm(self.tool.across(self._led - self.tool.tip)))
-            presses = self._held >= HELD * self._force
-            if presses and behind < BEHIND:
-                waited = 0.0
+            self._held += self._held_share * (self.tool.pressing[2] - self._held)
+            if self.tool.hidden or self._held_back:
+                waited = self._wait(waited)
+            elif self._held >= HELD * self._force:
+                waited = most = 0.0
                 self.wiped = min(self.wiped + self._period * self._speed, self._marks[-1])
+            elif self._held > most + RISES:
+                waited, most = 0.0, self._held
             elif (waited := waited + self._period) > PATIENCE:
-                if presses:
-                    text = f"something holds it back: it is {1e3 * behind:.0f} mm behind its path"
-                    self._fail("GOAL_TOLERANCE_VIOLATED", text)
-                    return
-                self.lost = self.tool.tip.copy()
-                share = self.wiped / self._marks[-1]
-                how = "was lost" if self.wiped > 0.0 else "was never reached"
-                self._fail(
-                    "FORCE_NOT_HELD",
-                    f"{self._force:g} N {how} after {share:.0%} of the path: it presses with "
-                    f"{self._held:.1f} N",
-                )
+                self._lose()
                 return
             place = [np.interp(self.wiped, self._marks, c) for c in self._corners.T]
             yield self._at(begin + place)
+        yield from self._arrive()
+
+    def _lose(self) -> None:
+        """Say where the force was lost."""
+        share = self.wiped / self._marks[-1]
+        self.lost = self.tool.tip.copy()
+        how = "was lost" if self.wiped > 0.0 else "was never reached"
+        self._fail(
+            "FORCE_NOT_HELD",
+            f"{self._force:g} N {how} after {share:.0%} of the path: it presses with "
+            f"{self._held:.1f} N",
+        )

@@ -270,27 +270,27 @@ class CompliantGoal(TouchGoal):
         )
         self.goal = Goal(self._move.reference, self._move.force_limits)
         self.patience = context.defaults.patience
-        self._time = 0.0
 
     def path_violation(self, progress: GoalProgress) -> Violation | None:
-        """Lead the reference on; nothing violates a path, see :class:`TrajectoryGoal`."""
+        """Lead the reference on, unless something holds it back; see :class:`TrajectoryGoal`."""
         if progress.command is not None:
-            report, passed = progress.report, progress.reference_time
-            self._time += passed
+            report = progress.report
             reference = self._move.step(
-                self._time,
-                passed,
+                progress.reference_time,
                 progress.position,
                 progress.command,
                 None if report is None else report.free_torque,
                 () if report is None else report.contacts,
             )
             self.goal = Goal(reference, self._move.force_limits, refreshed=progress.stamp)
+        if self._move.held > self.patience:
+            text = f"something has held it back for {self._move.held:.1f} s"
+            return Violation(CompliantResult.GOAL_TOLERANCE_VIOLATED, text)
         return None
 
     def reached(self, progress: GoalProgress) -> bool:
         """Tell whether its time is over."""
-        return self._time >= self._move.duration
+        return self._move.time >= self._move.duration
 
     def shortfall(self) -> Violation | None:
         """Miss a force that is not held at the end, see :class:`TrajectoryGoal`."""

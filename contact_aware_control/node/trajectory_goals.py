@@ -20,6 +20,7 @@ from contact_aware_control.config import StartTolerance
 from contact_aware_control.contact import ContactReport
 from contact_aware_control.node.config import GoalConfig
 from contact_aware_control.reference import Goal, JointTrajectory, PoseTrajectory
+from contact_aware_control.reference.stream import MAX_MOTION
 from contact_core.base.errors import TrajectoryError, choices
 from contact_core.robot.robot import Robot
 from contact_ros.geometry import BaseFrames, checked_pose, to_pose
@@ -34,9 +35,6 @@ MAX_POINTS = 5000
 
 MAX_POSES = 500
 """Most poses of a tool trajectory; each needs inverse kinematics twenty times."""
-
-MAX_MOTION = 600.0
-"""Longest motion [s]: it is checked on a fine grid before it begins."""
 
 
 ARRIVED = 2e-3

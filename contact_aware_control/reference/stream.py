@@ -17,7 +17,15 @@ from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
-from ruckig import ControlInterface, InputParameter, Result, Ruckig, Trajectory
+from ruckig import (
+    ControlInterface,
+    InputParameter,
+    Result,
+    Ruckig,
+    RuckigError,
+    Synchronization,
+    Trajectory,
+)
 
 from contact_aware_control.config import StartTolerance
 from contact_aware_control.reference.base import (
@@ -33,6 +41,9 @@ from contact_core.robot.robot import Robot
 
 FOR_EVER = 1e6
 """How long a velocity is kept [s]; streams end by their time-out."""
+
+MAX_MOTION = 600.0
+"""Longest motion [s]: trajectories are checked on a fine grid before they begin."""
 
 KEPT = 0.9
 """Share of the largest velocity that a target may have, so that it can be caught up with."""
@@ -131,13 +142,7 @@ class TargetMotion:
             wanted.control_interface = ControlInterface.Velocity
         if least > 0.0:
             wanted.minimum_duration = least
-        self._motion = Trajectory(n)
-        try:
-            result = Ruckig(n).calculate(wanted, self._motion)
-        except RuntimeError as error:
-            raise TrajectoryError(f"no motion leads to the target: {error}") from error
-        if result not in (Result.Working, Result.Finished):
-            raise TrajectoryError(f"no motion leads to the target: {result.name}")
+        self._motion = _motion(wanted)
 
     @property
     def duration(self) -> float:
@@ -249,10 +254,18 @@ class PoseStream(PoseReference):
             way: (3) to where it ends, world frame [m].
             speed: Along the way [m/s].
             bounds: Of its motion: (6) [m/s, rad/s] and so on; the speed is bounded by its own.
+
+        Raises:
+            TrajectoryError: If that takes too long.
         """
         slower = bounds.velocity.copy()
         length = float(np.linalg.norm(way))
         if length > 0.0:
+            if length > speed * MAX_MOTION:
+                raise TrajectoryError(
+                    f"{length:g} m take {length / speed:.3g} s at {speed:g} m/s (valid: at most "
+                    f"{MAX_MOTION:g} s)"
+                )
             # Each axis moves in proportion, so the slowest bound is the speed's share along it.
             slower[:3] = np.maximum(np.abs(way) / length * speed, 1e-6)
         end = pose.copy()
@@ -315,6 +328,29 @@ class PoseStream(PoseReference):
             pose = self.sample(time)
             way = float(np.linalg.norm(pose.translation - self.origin.translation))
             q = reached(search, pose, q, f"after {way:.3f} m")
+
+
+def _motion(wanted: InputParameter) -> Trajectory:
+    """Compute a motion, of coordinates that arrive together.
+
+    Raises:
+        TrajectoryError: If there is none.
+    """
+    motion = Trajectory(wanted.degrees_of_freedom)
+    ruckig = Ruckig(wanted.degrees_of_freedom)
+    try:
+        try:
+            result = ruckig.calculate(wanted, motion)
+        except RuckigError:
+            # Now and then it does not find how one coordinate waits for the others.
+            wanted.synchronization = Synchronization.No
+            result = ruckig.calculate(wanted, motion)
+    except (RuckigError, RuntimeError, ValueError) as error:
+        # Its binding knows no result for motions that take too long for it.
+        raise TrajectoryError(f"no motion leads to the target: {error}") from error
+    if result not in (Result.Working, Result.Finished):
+        raise TrajectoryError(f"no motion leads to the target: {result.name}")
+    return motion
 
 
 def _sizeable(values: np.ndarray) -> list[float]:

@@ -120,11 +120,11 @@ def test_a_free_axis_follows_the_force_alone(robot):
     axes = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
     q, move = made(robot, axes=axes, compliance=np.array([0.0, 100.0, 0.0]), duration=9.0)
     push = 4.0 * axes[1] + 7.0 * axes[2]
-    for tick in range(500):
+    for _ in range(500):
         robot.update(q)
         point = robot.tool_pose().translation
         torque = robot.torque_of_force(robot.tool_link, point, push)
-        reference = move.step(0.005 * tick, 0.005, q, q, torque)
+        reference = move.step(0.005, q, q, torque)
     # The reference is no further ahead of a command that does not follow than 3 cm.
     assert move.offset[1] == pytest.approx(0.03, abs=1e-3)
     np.testing.assert_allclose(move.offset[[0, 2]], 0.0)
@@ -136,24 +136,37 @@ def test_a_free_axis_follows_the_force_alone(robot):
 def test_it_looks_for_what_it_presses_slowly_and_goes_along_when_pushed(robot):
     down = np.array([0.0, 0.0, -20.0])
     q, move = made(robot, compliance=np.array([0.0, 0.0, 100.0]), force=down, duration=9.0)
-    for tick in range(20):
-        move.step(0.005 * tick, 0.005, q, q, np.zeros(7))
+    for _tick in range(20):
+        move.step(0.005, q, q, np.zeros(7))
     assert move.offset[2] == pytest.approx(-20 * 0.005 * PRESSING_SPEED)
     robot.update(q)
     torque = robot.torque_of_force(
         robot.tool_link, robot.tool_pose().translation, np.array([0.0, 0.0, 30.0])
     )
-    for tick in range(40):
+    for _tick in range(40):
         before = move.offset[2]
-        move.step(0.005 * tick, 0.005, q, q, torque)
+        move.step(0.005, q, q, torque)
     assert move.offset[2] - before == pytest.approx(0.005 * 10.0 / DAMPING, rel=0.1)
 
 
 def test_without_torques_or_while_it_is_held_it_waits(robot):
     q, move = made(robot, compliance=np.full(3, 0.01), force=np.full(3, 5.0), duration=9.0)
-    move.step(0.0, 0.005, q, q, None)
-    move.step(0.005, 0.0, q, q, np.ones(7))
+    move.step(0.005, q, q, None)
+    move.step(0.0, q, q, np.ones(7))
     np.testing.assert_array_equal(move.offset, 0.0)
+
+
+def test_its_time_waits_while_something_holds_it_back(robot):
+    """Along a rigid axis; nothing of what it wants is missing then."""
+    q, move = made(robot, travel=np.array([0.3, 0.0, 0.0]), speed=0.05)
+    for _ in range(400):
+        reference = move.step(0.005, q, q, np.zeros(7))
+    assert move.held == pytest.approx(1.2, abs=0.2)
+    robot.update(q)
+    ahead = reference.sample(0.0).translation - robot.tool_pose().translation
+    assert ahead[0] == pytest.approx(0.03, abs=2e-3)
+    assert move.time < 1.0
+    assert move.shortfall == ""
 
 
 @pytest.mark.parametrize(

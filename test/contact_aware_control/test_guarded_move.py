@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from touch_bench import DOWN, TouchBench, guarded_move
 
@@ -56,11 +57,38 @@ def test_it_moves_at_its_speed_along_a_slanted_way(robot):
     assert guarded.reference.duration == pytest.approx(0.1 / 0.03, abs=0.3)
 
 
+@pytest.mark.parametrize(("drag", "stiffness"), [(0.0, 2e4), (4.0, 2e4), (4.0, 1e7), (12.0, 2e4)])
+def test_what_drags_is_not_the_surface(robot, drag, stiffness):
+    """A wall after 50 mm; a body that is too stiff to show a rise, or in the way at once."""
+    config = ControllerConfig()
+    bounds = StreamedTargets(robot, config, StreamConfig()).tool_bounds
+    q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
+    ahead = np.array([1.0, 0.0, 0.0])
+    guarded = GuardedMove(robot, q, ahead, 0.02, 0.1, 10.0, bounds, config.period)
+    begin = guarded.reference.sample(0.0).translation
+    noise = np.random.default_rng(0).normal(0.0, 0.3, 2000)
+    for k, error in enumerate(noise):
+        way = guarded.reference.sample(k * config.period)
+        robot.update(q)
+        q = q + np.linalg.pinv(robot.tool_jacobian()) @ pin.log6(robot.tool_pose().inverse() * way)
+        robot.update(q)
+        come = (robot.tool_pose().translation - begin)[0]
+        force = drag + error + stiffness * max(0.0, come - 0.05)
+        place = robot.tool_pose().translation
+        touch = guarded.watch(q, robot.torque_of_force(robot.tool_link, place, -force * ahead))
+        if guarded.touched:
+            break
+        assert np.isnan(touch.surface)
+    assert guarded.touched
+    assert touch.surface == pytest.approx(0.0 if drag > 10.0 else 0.05, abs=3e-4)
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         ({"direction": np.zeros(3)}, "direction"),
         ({"speed": -0.1}, "speed"),
+        ({"speed": 1e-5}, "1e.04 s at 1e-05 m/s"),
         ({"distance": np.inf}, "distance"),
         ({"force": np.nan}, "force"),
     ],

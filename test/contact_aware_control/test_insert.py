@@ -67,6 +67,13 @@ def test_beside_a_wall_the_search_comes_to_an_end(robot):
     assert 2 <= backed_off <= 12
 
 
+def test_where_the_surface_ends_it_does_not_fall(robot):
+    bench, insert = inserted(robot, lambda way: 0.015 if way[1] < 0.004 else 1.0)
+    assert insert.failure == "HOLE_NOT_FOUND"
+    assert "the surface ends" in insert.text
+    assert -bench.tips[:, 2].min() < 0.015 + DIAMETER + ASKED["depth"] + 5e-3
+
+
 def test_nothing_to_touch_is_told(robot):
     _, insert = inserted(robot, lambda way: 1.0)
     assert insert.failure == "NOT_TOUCHED"

@@ -4,9 +4,10 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from loop_bench import TICK, Bench, Q, line
+from ruckig import RuckigError, Synchronization
 
 from contact_aware_control.config import ControllerConfig, StartTolerance
-from contact_aware_control.reference import JointStream, PoseStream
+from contact_aware_control.reference import JointStream, PoseStream, stream
 from contact_aware_control.reference.stream import bounds_of
 from contact_aware_control.safety.status import Mode, Status
 from contact_aware_control.targets import JointTarget, PoseTarget, StreamConfig, StreamedTargets
@@ -255,6 +256,23 @@ def test_motions_join_in_position_velocity_and_acceleration():
         np.testing.assert_allclose(before_it[1], after_it[0], atol=2e-4)
         jump = (after_it[1] - after_it[0]) / h - (before_it[1] - before_it[0]) / h
         assert np.abs(jump).max() < 0.05
+
+
+def test_where_coordinates_cannot_arrive_together_they_arrive_one_by_one(monkeypatch):
+    """Ruckig fails so once in some hundred thousand motions, which must not end a move."""
+
+    class Failing(stream.Ruckig):
+        def calculate(self, wanted, motion):
+            if wanted.synchronization != Synchronization.No:
+                raise RuckigError("error in step 2")
+            return super().calculate(wanted, motion)
+
+    monkeypatch.setattr(stream, "Ruckig", Failing)
+    bounds = bounds_of(2, (1.0, 5.0, 50.0))
+    there = np.array([0.1, 0.4])
+    motion = JointStream.at_rest(np.zeros(2), bounds).towards(0.0, there, np.zeros(2))
+    np.testing.assert_allclose(motion.sample(motion.duration), there, atol=1e-9)
+    assert motion.sample(0.5 * motion.duration)[0] == pytest.approx(0.1, abs=1e-3)
 
 
 def test_a_stream_needs_the_arms_joints(robot):

@@ -13,9 +13,9 @@ PATH = np.array([[0.06, 0.0, 0.3], [0.06, 0.03, -0.2]])
 ASKED = {"lift": 0.02, "force": 10.0, "speed": 0.05, "distance": 0.03, "force_limit": 0.0}
 
 
-def wiped(robot, height, path=PATH, end=np.inf, **changed):
+def wiped(robot, height, path=PATH, end=np.inf, wall=np.inf, **changed):
     """Return what happened."""
-    bench = SkillBench(robot, height, end=end)
+    bench = SkillBench(robot, height, end=end, wall=wall)
     asked = {**ASKED, **changed}
     return bench, bench.run(Wipe(bench.tool, path, period=bench.period, **asked))
 
@@ -50,9 +50,24 @@ def test_where_the_force_is_lost_is_told(robot):
 def test_a_tool_that_is_held_back_does_not_count_as_wiping(robot):
     _, wipe = wiped(robot, lambda way: 0.015, end=0.02)
     assert wipe.failure == "GOAL_TOLERANCE_VIOLATED"
-    assert "30 mm behind its path" in wipe.text
+    assert "30 mm behind its way" in wipe.text
     assert wipe.wiped < 0.055
     assert np.isnan(wipe.lost).all()
+
+
+@pytest.mark.parametrize("speed", [0.02, 1.0])
+def test_a_wall_before_the_end_of_the_path_is_told_and_left(robot, speed):
+    bench, wipe = wiped(robot, lambda way: 0.015, PATH[:1], end=0.045, wall=0.041, speed=speed)
+    assert wipe.failure == "GOAL_TOLERANCE_VIOLATED"
+    assert wipe.phase == "lift"
+    assert bench.tips[:, 0].max() < 0.05
+
+
+def test_a_fast_wipe_gets_to_its_end_and_lifts(robot):
+    bench, wipe = wiped(robot, lambda way: 0.015, PATH[:1], speed=1.0)
+    assert wipe.failure == ""
+    assert bench.tips[-1, 0] == pytest.approx(0.06, abs=2e-3)
+    assert bench.tips[-1, 2] == pytest.approx(bench.tips[:, 2].min() + 0.02, abs=2e-3)
 
 
 def test_nothing_to_wipe_is_told(robot):

@@ -115,8 +115,8 @@ class Moved:
             position, found, status = bench.tick(goal)
             assert status.mode in (Mode.TRACKING, Mode.CONSERVATIVE)
             reference = self.move.step(
-                tick * period, status.reference_time, position, bench.loop_state.command,
-                found.torque, found.contacts,
+                status.reference_time, position, bench.loop_state.command, found.torque,
+                found.contacts,
             )  # fmt: skip
             goal = Goal(reference, self.move.force_limits, refreshed=bench.report.time_ns)
             tools.append(bench.tool() - start)
