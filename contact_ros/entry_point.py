@@ -29,6 +29,9 @@ from contact_ros.executor import GuardedExecutor
 
 EXIT_ERROR = 2
 
+STDERR = 2
+"""File descriptor of the standard error."""
+
 AGAIN = 1.0
 """So long after an interruption another one counts: a library may have lost the first [s]."""
 
@@ -68,7 +71,7 @@ def run(
     words = sys.argv if args is None else list(args)
     try:
         stop.listen()
-        faulthandler.register(signal.SIGUSR1, sys.__stderr__)
+        faulthandler.register(signal.SIGUSR1, STDERR)
         if LAUNCHED in os.environ:
             # By SIGTERM `ros2 launch` leaves what it has started to itself.
             end_with_parent()

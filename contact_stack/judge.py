@@ -5,6 +5,7 @@ It is what ``contact_stack.judges`` names ``tamsi_sim``; see :mod:`irs_planner.t
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ import pinocchio as pin
 from contact_core.base.errors import ContactStackError
 from contact_core.robot.gripper import GripperCommand
 from contact_core.robot.scene import Scene
-from contact_core.robot.scene_config import WORLD
+from contact_core.robot.scene_config import JOINT_TORQUE, WORLD
 from irs_planner.problem import IrsProblem
 from irs_planner.quasi_dynamic import SpatialQuasiDynamics
 from tamsi_sim.arrays.status import StepStatus
@@ -36,6 +37,7 @@ class SimulatedWorld:
     Attributes:
         state: (n) x now, of the problem's dynamics.
         force: Hardest force of the robot on anything in the last step [N].
+        time: That has passed [s].
     """
 
     def __init__(self, problem: IrsProblem) -> None:
@@ -50,7 +52,10 @@ class SimulatedWorld:
         dynamics = problem.dynamics
         assert isinstance(dynamics, SpatialQuasiDynamics)
         self._dynamics = dynamics
-        self.state, self.force = problem.initial_state, 0.0
+        self.state, self.force, self.time = problem.initial_state, 0.0, 0.0
+        mode = dynamics.scene.scene.config.robot.control_mode
+        if mode == JOINT_TORQUE:
+            raise JudgeError(f"the arm has no springs in control_mode {mode}, so nothing leads it")
         self._plant = Plant(_scene_at(dynamics, problem.initial_state))
         self._arm = self._plant.n
         self._command = problem.initial_state[list(dynamics.commanded_states)]
@@ -67,6 +72,7 @@ class SimulatedWorld:
             if report.status is not StepStatus.OK:
                 raise JudgeError(f"{report.status.name} after {1e-9 * report.time_ns:.2f} s")
             self.force = max(self.force, self._hardest())
+        self.time = 1e-9 * report.time_ns
         self._command = command
         self.state = self._seen()
         return self.state
@@ -121,5 +127,8 @@ def _scene_at(dynamics: SpatialQuasiDynamics, state: np.ndarray) -> Scene:
     if scene.robot.gripper_joint in joints:
         opening = float(joints[scene.robot.gripper_joint])
         gripper = replace(gripper, initial_position=opening, initial_target=opening)
-    config = replace(scene.config, robot=replace(robot, initial_positions=arm, gripper=gripper))
+    # A whole number of ticks makes a step of the plan.
+    period = dynamics.time_step / math.ceil(dynamics.time_step / scene.config.period - 1e-6)
+    robot = replace(robot, initial_positions=arm, gripper=gripper)
+    config = replace(scene.config, robot=robot, period=period)
     return replace(scene, config=config, objects=objects)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,18 +96,46 @@ def _deepest(dynamics: QuasiDynamics, state: np.ndarray) -> str:
 
 def _falling(problem: IrsProblem, dynamics: QuasiDynamics) -> str:
     """Say what nothing carries at the start; empty if all is carried, or lands within DROP."""
-    state, commanded = problem.initial_state, list(dynamics.commanded_states)
-    begin = dynamics.centers(state)
+    return _uncarried(problem.initial_state, dynamics, dynamics.object_names, "the start")
+
+
+def _falling_there(problem: IrsProblem, dynamics: QuasiDynamics) -> str:
+    """Say likewise what nothing carries at its goal, where all of its place is known."""
+    wanted = np.isfinite(problem.tolerance)
+    size = len(dynamics.load) // len(dynamics.object_names)
+    positions = np.arange(size) < (size + 1) // 2
+    names = [
+        name
+        for number, name in enumerate(dynamics.object_names)
+        if wanted[number * size : (number + 1) * size][positions].all()
+    ]
+    state = np.where(wanted, problem.goal, problem.initial_state)
+    # What begins in somebody's hand may end there.
+    carried = [name for name in names if name not in _held(problem.initial_state, dynamics)]
+    return _uncarried(state, dynamics, carried, "its goal")
+
+
+def _held(state: np.ndarray, dynamics: QuasiDynamics) -> set[str]:
+    """Return the things that the robot touches."""
     gap = dynamics.find_contacts(state[np.newaxis]).gap[0]
     held: set[str] = set()
-    space = dict.fromkeys(dynamics.object_names, math.inf)
     for between, names in zip(gap, dynamics.pair_names, strict=True):
         if between < HELD and set(names) & set(dynamics.link_names):
             held |= set(names)
-        for name in space.keys() & set(names):
+    return held
+
+
+def _uncarried(state: np.ndarray, dynamics: QuasiDynamics, names: Sequence[str], where: str) -> str:
+    """Say which of some things falls from a state (n); empty if none does."""
+    commands, begin = state[list(dynamics.commanded_states)], dynamics.centers(state)
+    held = _held(state, dynamics)
+    gap = dynamics.find_contacts(state[np.newaxis]).gap[0]
+    space = dict.fromkeys(dynamics.object_names, math.inf)
+    for between, pair in zip(gap, dynamics.pair_names, strict=True):
+        for name in space.keys() & set(pair):
             space[name] = min(space[name], float(between))
     for _ in range(FALL if dynamics.load.any() else 0):
-        state = dynamics.step(state, problem.initial_state[commanded])
+        state = dynamics.step(state, commands)
         if not np.isfinite(state).all():
             return ""
     down = dynamics.load.reshape(len(begin), -1)[:, : begin.shape[1]]
@@ -115,12 +144,13 @@ def _falling(problem: IrsProblem, dynamics: QuasiDynamics) -> str:
         dynamics.object_names, way, down, dynamics.object_radii, strict=True
     ):
         weight = float(np.linalg.norm(load))
-        if not weight or name in held:
+        # What overlaps something is pushed out of it here, not by its weight.
+        if not weight or name in held or name not in names or space[name] < -DROP:
             continue
         nearest = space[name]
         if fallen / weight > (DROP if nearest > DROP else max(1.0, 2.0 * radius)):
             away = f" ({nearest:.2f} m from anything)" if DROP < nearest < math.inf else ""
-            return f"nothing carries '{name}' at the start: it falls{away}"
+            return f"nothing carries '{name}' at {where}: it falls{away}"
     return ""
 
 
@@ -187,6 +217,7 @@ def _out_of_reach(problem: IrsProblem, dynamics: QuasiDynamics) -> str:
 CHECKS = (
     (_falling, "place it on something"),
     (_blocked, "choose a goal where it has room"),
+    (_falling_there, "choose a goal on something"),
     (_out_of_reach, "choose a place within reach, in metres"),
 )
 """What is looked at beyond overlaps, and what can be done about it."""

@@ -17,7 +17,7 @@ from irs_planner.search import SearchReport, SearchSettings, search_globally
 from irs_planner.search.parts import at_once
 from irs_planner.search.settings import TRY_OUT
 from irs_planner.search.transit import Motion
-from irs_planner.trial import find_judge, try_out
+from irs_planner.trial import TriedPlan, find_judge, try_out
 
 
 def plan_globally(
@@ -66,10 +66,11 @@ def plan_globally(
         report(replace(last, distance=distance, phase=TRY_OUT, elapsed=stop.elapsed, inputs=None))
 
     status, motions = at_once(search_globally(problem, settings, stop, report))
-    verdict: str | None = None
+    trial: TriedPlan | None = None
+    verdict = ""
     if status is PlanStatus.SUCCEEDED and motions:
-        status, motions, verdict = _judge(problem, motions, settings, stop, watch)
-    return _result(problem, motions, status, stop, verdict)
+        status, trial, verdict = _judge(problem, motions, settings, stop, watch)
+    return _result(problem, motions, status, stop, trial, verdict)
 
 
 def _judge(
@@ -78,24 +79,24 @@ def _judge(
     settings: SearchSettings,
     stop: StopCondition,
     watch: Callable[[float], None],
-) -> tuple[PlanStatus, list[tuple[str, Motion]], str]:
-    """Return status, motions and verdict of a plan that is carried out."""
+) -> tuple[PlanStatus, TriedPlan | None, str]:
+    """Carry out a plan; return its status, how that went if anybody does it, and what is wrong."""
     judge = find_judge(problem, settings)
     if isinstance(judge, str):
-        return PlanStatus.REACHED_IN_MODEL, motions, judge
+        return PlanStatus.REACHED_IN_MODEL, None, judge
     late = StopCondition(settings.judge_budget or math.inf, lambda: stop.reason is not None)
     try:
         trial = try_out(problem, motions, settings, judge, late, watch)
     except ContactStackError as error:
-        return PlanStatus.REACHED_IN_MODEL, motions, f"the judge cannot try it: {error}"
+        return PlanStatus.REACHED_IN_MODEL, None, f"the judge cannot try it: {error}"
     if not trial.reason:
-        return PlanStatus.SUCCEEDED, trial.motions, ""
+        return PlanStatus.SUCCEEDED, trial, ""
     canceled = stop.reason is PlanStatus.CANCELED
     status = PlanStatus.CANCELED if canceled else PlanStatus.REACHED_IN_MODEL
     reason = trial.reason
     if late.reason is not None and stop.reason is None:
         reason += f" (the judge took longer than judge_budget, {settings.judge_budget:g} s)"
-    return status, motions, reason
+    return status, trial, reason
 
 
 def _result(
@@ -103,17 +104,21 @@ def _result(
     motions: list[tuple[str, Motion]],
     status: PlanStatus,
     stop: StopCondition,
-    verdict: str | None = None,
+    trial: TriedPlan | None,
+    verdict: str,
 ) -> IrsPlan:
     """Return a plan.
 
-    What it says of the goal is of the states that a judge saw, if there is an empty verdict, or
-    else of a new rollout of all inputs.
+    What it says of the goal is what was seen where it was carried out, or else of a new rollout of
+    all inputs.
     """
+    arrived = trial is not None and not trial.reason
+    if trial is not None and arrived:
+        motions = trial.motions
     inputs = np.concatenate(
         [np.empty((0, problem.dynamics.input_size)), *(motion.inputs for _, motion in motions)]
     )
-    if verdict == "":
+    if arrived:
         states = np.concatenate([motions[0][1].states[:1], *(m.states[1:] for _, m in motions)])
     else:
         states = problem.dynamics.rollout(problem.initial_state, inputs)
@@ -133,11 +138,11 @@ def _result(
         rollout.cost,
         (rollout.cost,),
         states[-1] - problem.goal,
-        goal_reached(problem, rollout),
+        goal_reached(problem, rollout) and (trial is None or arrived),
         (),
         link_forces(problem, rollout) if len(inputs) else {},
         stop.elapsed,
         tuple(segments),
-        verdict or "",
+        verdict,
     )
     return replace(result, message=f"{status.name}: {remedy_of(result, problem) or status.remedy}")

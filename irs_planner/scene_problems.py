@@ -80,7 +80,9 @@ def scene_problem(
     upright = [name for name in objects if _axis(name) in axes and not _rolls(dynamics, name)]
     asked = {**{name: begin[name] for name in upright}, **goal}
     wanted = {name: value for name, value in asked.items() if value is not None}
-    tolerance = [usual_tolerance(name) if name in wanted else 0.0 for name in dynamics.state_names]
+    # What is seen beside the states has no goals, whatever it is called.
+    tolerance = [usual_tolerance(name) if name in wanted else 0.0 for name in names]
+    tolerance += [0.0] * (len(dynamics.state_names) - len(names))
     kept = [
         name
         for name, value in wanted.items()

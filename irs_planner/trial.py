@@ -22,6 +22,7 @@ from irs_planner.closed_loop import ClosedLoop, Phase
 from irs_planner.problem import IrsProblem
 from irs_planner.quasi_dynamic import SpatialQuasiDynamics
 from irs_planner.result import CONTACT, TRANSIT, missed_state
+from irs_planner.scene_problems import usual_tolerance
 from irs_planner.search.search_model import SearchModel
 from irs_planner.search.settings import SearchSettings
 from irs_planner.search.transit import Motion
@@ -30,9 +31,11 @@ NOBODY = "none"
 """Name of a judge that is none."""
 AIM, NEARLY = 0.7, 1.5
 """Share of the tolerances that is aimed at by looks, at the goal and on the way."""
-RESTING_LOOKS = 5
+RESTING_LOOKS, SETTLING_LOOKS = 5, 30
 LOOKS, SEARCHES, FEW, ATTEMPTS = 1500, 16, 2, 80
 """Of a trial by looks at most, searches also on the way, and attempts of each search."""
+STILL = 0.1
+"""What moves less than this share of a usual tolerance in these looks lies still."""
 TIPPED = 2.0
 """What leaves its bounds by so many times tips over."""
 FORCE_MARGIN = 1.5
@@ -179,9 +182,12 @@ class _Attempt:
                 last = command
                 if not self._send(kind, command):
                     return self._trial()
-        for _ in range(RESTING_LOOKS):
+        for look in range(1, SETTLING_LOOKS + 1):
             if not self._send(CONTACT, last):
-                return self._trial()
+                break
+            there = self._model.reached(self._world.state)
+            if look >= RESTING_LOOKS and not (there and self._moves()):
+                break
         return self._trial()
 
     def look(self, problem: IrsProblem, motions: list[tuple[str, Motion]]) -> TriedPlan:
@@ -240,12 +246,13 @@ class _Attempt:
                 if loop.phase is not Phase.SEARCH:
                     command = loop.decide(self._world.state, command)
             if loop.impossible is not None:
-                return loop.impossible.reason
+                now = f"after {len(self._inputs) * self._model.dynamics.time_step:.1f} s"
+                return loop.impossible.reason.replace("at the start", now)
             if loop.searches > searches:
                 missed = missed_state(aim, self._world.state - aim.goal)
                 return f"it does not arrive after {searches} searches: {missed}"
             rested = rested + 1 if loop.phase is Phase.REST else 0
-            if rested > resting:
+            if rested > resting and not (resting and self._moves()):
                 break
             if self._beyond(1.0):  # what tips falls back if nothing pushes it any more
                 command = self._world.state[self._model.joints]
@@ -306,10 +313,18 @@ class _Attempt:
                 return str(name)
         return ""
 
+    def _moves(self) -> bool:
+        """Whether what has a goal does not lie still, in the last looks."""
+        late = np.array(self._states[-RESTING_LOOKS:])
+        usual = np.array([usual_tolerance(name) for name in self._model.dynamics.state_names])
+        return bool((np.ptp(late, axis=0) > STILL * usual)[self._model.placed].any())
+
     def _trial(self, missed: str = "") -> TriedPlan:
         reason = self._end or missed
         if not reason and not self._model.reached(self._world.state):
             reason = missed_state(self._problem, self._world.state - self._problem.goal)
+        if not reason and self._moves():
+            reason = "what has a goal gets there, but does not lie still"
         states, inputs = np.array(self._states), np.array(self._inputs)
         motions, begin = [], 0
         for k in range(1, len(self._kinds) + 1):

@@ -201,6 +201,7 @@ def _as_dict(request: PlanRequest, outcome: PlanOutcome) -> dict[str, Any]:
         "seed": request.settings.seed,
         "status": outcome.status,
         "remedy": outcome.remedy,
+        "goal_reached": outcome.has_plan,
         "initial": outcome.costs[0] if outcome.costs else None,
         "best": outcome.best_cost,
         "final": outcome.costs[-1] if outcome.costs else None,

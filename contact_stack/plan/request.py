@@ -236,7 +236,9 @@ def plan_locally(
             on_iteration(step.iteration, step.cost, step.best_cost)
 
     settings = request.settings
-    search = SearchSettings(seed=settings.seed, time_budget=settings.time_budget)
+    budget = settings.time_budget
+    longer = max(budget, SearchSettings.judge_budget)
+    search = SearchSettings(seed=settings.seed, time_budget=budget, judge_budget=longer)
     task = PlanTask(problem, settings, search=search if request.search else None)
     done = run_task(task, show)
     result = done.best

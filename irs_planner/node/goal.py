@@ -11,6 +11,7 @@ import numpy as np
 from contact_core.base.config import Range, nested, parameter
 from contact_core.base.errors import ConfigError, choices
 from contact_ros.planning_goal import MAX_STEP, check_numbers, is_stated, read_array, read_fields
+from contact_ros.stamps import NANOSECONDS, to_nanoseconds
 from irs_planner.batch import PlanTask
 from irs_planner.dynamics import Dynamics
 from irs_planner.examples import (
@@ -123,7 +124,8 @@ def read_goal(
     problem = build_problem(_with_values(example, goal, dynamics, start), dynamics)
     problem = _with_initial_inputs(problem, goal)
     if goal.globally:
-        search = SearchSettings(seed=goal.seed)
+        budget = max(to_nanoseconds(goal.time_budget) / NANOSECONDS, SearchSettings.judge_budget)
+        search = SearchSettings(seed=goal.seed, judge_budget=budget)
         check_searchable(problem, search)
         return PlanTask(problem, PlannerSettings(), search=search)
     return _local_task(problem, goal, example, config)
@@ -146,7 +148,7 @@ def _own_config(goal: Any) -> ExampleConfig:
 
     def given(field: str, entries: Sequence[str]) -> dict[str, float]:
         values = read_array(goal, field, entries)
-        return {n: v for n, v in zip(entries, values, strict=False) if n in names}
+        return {n: v for n, v in zip(entries[: len(names)], values, strict=False) if n in names}
 
     arm_is_measured = goal.start_from_joint_states
     held = objects if arm_is_measured else _entries(goal, "initial_state", dynamics)

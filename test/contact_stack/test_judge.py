@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import yaml
 from own_scenes import write_scene
 
 from contact_core.base.planning import PlanStatus
-from contact_stack.judge import SimulatedWorld
+from contact_stack.judge import JudgeError, SimulatedWorld
 from irs_planner import SearchSettings, build_problem, plan_globally, scene_problem
 from irs_planner.trial import JUDGES
 
@@ -30,6 +31,28 @@ def test_a_world_begins_where_the_problem_does(tmp_path) -> None:
     for _ in range(10):  # springs take their time
         moved = world.step(rest + 0.02)
     np.testing.assert_allclose(moved[6:13], rest + 0.02, atol=2e-3)
+
+
+@pytest.mark.parametrize("period", [0.25, 0.03])
+def test_a_step_takes_its_time_whatever_the_period_of_the_scene(tmp_path, period) -> None:
+    path = write_scene(tmp_path, "can")
+    path.write_text(f"{path.read_text()}\nperiod: {period}\n")
+    problem = build_problem(scene_problem(str(path), {"thing/x": 0.6}))
+    world = SimulatedWorld(problem)
+    rest = problem.initial_state[list(problem.dynamics.commanded_states)]
+    for _ in range(15):
+        moved = world.step(rest + 0.02)
+    np.testing.assert_allclose(moved[6:13], rest + 0.02, atol=3e-3)
+    assert world.time == pytest.approx(15 * problem.dynamics.time_step)
+
+
+def test_an_arm_without_springs_is_not_judged(tmp_path) -> None:
+    path = write_scene(tmp_path, "can")
+    scene = yaml.safe_load(path.read_text())
+    scene["robot"]["control_mode"] = "joint_torque"
+    path.write_text(yaml.safe_dump(scene))
+    with pytest.raises(JudgeError, match="no springs in control_mode joint_torque"):
+        SimulatedWorld(build_problem(scene_problem(str(path), {"thing/x": 0.6})))
 
 
 def test_what_is_promised_is_what_the_simulator_does(tmp_path) -> None:

@@ -46,8 +46,9 @@ def pytest_runtest_makereport(
         for output in [*outputs, *(client.output for client in clients)]:
             report.sections.append(("the nodes' output", output.getvalue()[-LAST:]))
         for client in clients:
+            now = time.monotonic()
             ages = [
-                f"{topic}: {len(heard)} messages, the last {time.monotonic() - heard[-1][0]:.1f} s ago"
+                f"{topic}: {len(heard)} messages, the last {now - heard[-1][0]:.1f} s ago"
                 for topic, heard in client.heard.items()
                 if heard
             ]

@@ -89,6 +89,20 @@ def test_the_arm_reaches_what_is_within_its_balls(tmp_path) -> None:
     assert 0.85 * radius < farthest < radius
 
 
+@pytest.mark.parametrize(
+    ("goal", "reason"),
+    [
+        ({"thing/x": 0.56, "thing/y": 0.0, "thing/z": TOP + 0.4}, "nothing carries 'thing' at its"),
+        ({"thing/x": 0.3, "thing/y": 0.6}, "nothing carries 'thing' at its goal: it falls"),
+        ({"thing/x": 0.6, "thing/y": 0.1}, ""),
+    ],
+)
+def test_a_goal_in_the_air_is_told(tmp_path, goal, reason) -> None:
+    impossible = impossibility_of(write_scene(tmp_path, "can"), goal)
+    assert reason in ("" if impossible is None else impossible.reason)
+    assert (impossible is None) == (not reason)
+
+
 @pytest.mark.parametrize("height", [-0.15, HEIGHT / 2.0 + 0.04, HEIGHT / 2.0 + 0.34])
 def test_a_start_in_the_air_is_told_whatever_is_below(height, tmp_path) -> None:
     scene = write_scene(tmp_path, "can")
@@ -180,7 +194,10 @@ def test_things_may_have_any_name(tmp_path, name) -> None:
     config = scene_problem(str(path), {f"{name}/x": 0.6})
     assert config.initial_state[:2] == pytest.approx(PLACE)
     assert config.goal_state[0] == 0.6
-    assert build_problem(config).dynamics.state_names[0] == f"{name}/x"
+    problem = build_problem(config)
+    assert problem.dynamics.state_names[0] == f"{name}/x"
+    # What is seen of the arm's tool beside the states has no goal.
+    assert np.isinf(problem.tolerance[problem.dynamics.coordinates :]).all()
 
 
 @pytest.mark.parametrize("name", ["robot", "environment", "world"])

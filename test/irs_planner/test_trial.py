@@ -73,6 +73,15 @@ class Hard(ModelWorld):
         return after
 
 
+class Rolling(ModelWorld):
+    """What is at its goal goes on slowly."""
+
+    def spoil(self, before, after):
+        after = after.copy()
+        after[1] -= 0.0006 * (self.steps > 10)
+        return after
+
+
 class Broken(ModelWorld):
     """A simulator that gives up."""
 
@@ -122,6 +131,17 @@ def test_where_the_world_is_as_planned_the_plan_stays_as_it_is(judged, problem) 
     assert result.segments[-1].stop == len(result.inputs)
 
 
+def test_what_rolls_on_has_not_arrived(judged, monkeypatch) -> None:
+    monkeypatch.setattr(trial, "SETTLING_LOOKS", 10)
+    attempt = trial._Attempt
+    monkeypatch.setattr(attempt, "look", lambda self, *_: self.follow([]))
+    monkeypatch.setattr(trial, "TRIES", 1)
+    result = judged(Rolling)
+    assert result.status is PlanStatus.REACHED_IN_MODEL
+    assert "does not lie still" in result.verdict
+    assert not result.goal_reached
+
+
 def test_what_does_not_follow_is_led_by_looks(judged, problem) -> None:
     """The commands of the answer alone lead there."""
     result = judged(Sluggish)
@@ -150,6 +170,7 @@ def test_what_goes_wrong_is_said(judged, judge, reason, monkeypatch) -> None:
     assert result.status is PlanStatus.REACHED_IN_MODEL
     assert result.verdict.startswith(reason)
     assert result.message.startswith(f"REACHED_IN_MODEL: {reason}")
+    assert not result.goal_reached
     assert result.usable
 
 
