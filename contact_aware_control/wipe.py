@@ -7,7 +7,7 @@ from contextlib import suppress
 import numpy as np
 
 from contact_aware_control.led_tool import LedTool
-from contact_aware_control.skill import PATIENCE, GivenUp, Skill, Ways
+from contact_aware_control.skill import BEHIND, PATIENCE, GivenUp, Skill, Ways
 from contact_core.base.errors import TrajectoryError
 from contact_core.base.low_pass import followed_share
 
@@ -89,7 +89,8 @@ class Wipe(Skill):
         begin, waited, most = self._tip, 0.0, 0.0
         while self.wiped < self._marks[-1]:
             self._held += self._held_share * (self.tool.pressing[2] - self._held)
-            if self.tool.hidden or self._held_back:
+            # Over an edge it gets by a force that grows.
+            if self.tool.hidden or self._behind > BEHIND:
                 waited = self._wait(waited)
             elif self._held >= HELD * self._force:
                 waited = most = 0.0
