@@ -32,7 +32,7 @@ RISING = 0.3
 DRAGS = 0.15
 """What is at least this share of the force before it rises is not the surface's."""
 
-LONGEST_RISE = 2.0
+MAX_RISE_TIME = 2.0
 """A force that has not been lower for so long was not rising [s]."""
 
 FEWEST = 3
@@ -112,7 +112,7 @@ class GuardedMove:
         self._force = 0.0
         self._begin: np.ndarray | None = None
         self._samples: deque[tuple[float, float]] = deque(maxlen=MAX_SAMPLES)
-        self._longest_rise = round(LONGEST_RISE / period)
+        self._max_rise = round(MAX_RISE_TIME / period)
 
     @property
     def touched(self) -> bool:
@@ -160,7 +160,7 @@ class GuardedMove:
         for k in range(last, -1, -1):
             if forces[k] < forces[lowest] - 0.5 * DRAGS * self._wanted:
                 lowest = k
-            elif lowest - k > self._longest_rise or forces[k] > forces[lowest] + 2.0 * (
+            elif lowest - k > self._max_rise or forces[k] > forces[lowest] + 2.0 * (
                 DRAGS * self._wanted
             ):
                 break
