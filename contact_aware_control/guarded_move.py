@@ -157,15 +157,14 @@ class GuardedMove:
         """Return where the line through the last rise of the force begins."""
         forces, distances = np.array(self._samples).T
         lowest = last = len(forces) - 1
+        drag = DRAGS * self._wanted
         for k in range(last, -1, -1):
-            if forces[k] < forces[lowest] - 0.5 * DRAGS * self._wanted:
+            if forces[k] < forces[lowest] - 0.5 * drag:
                 lowest = k
-            elif lowest - k > self._max_rise or forces[k] > forces[lowest] + 2.0 * (
-                DRAGS * self._wanted
-            ):
+            elif lowest - k > self._max_rise or forces[k] > forces[lowest] + 2.0 * drag:
                 break
         # What drags before is no part of the surface's force.
-        base = forces[lowest] if forces[lowest] > DRAGS * self._wanted else 0.0
+        base = forces[lowest] if forces[lowest] > drag else 0.0
         begin = base + RISING * (forces[last] - base)
         rise = lowest + np.flatnonzero(forces[lowest:] >= begin)
         if len(rise) < FEWEST or np.ptp(forces[rise]) == 0.0:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Sequence
+from typing import NoReturn
 
 import numpy as np
 import pinocchio as pin
@@ -168,12 +169,16 @@ class Skill(ABC):
     def _wait(self, waited: float) -> float:
         """Return how long it has waited for the tool [s], or give up."""
         if waited > PATIENCE:
-            text = f"something holds it back: it is {1e3 * self._behind:.0f} mm behind its way"
-            if self.tool.hidden:
-                text = "something leans on the arm, so that it is not told what the tool feels"
-            self._fail("GOAL_TOLERANCE_VIOLATED", text)
-            raise GivenUp
+            self._give_up()
         return waited + self._period
+
+    def _give_up(self) -> NoReturn:
+        """End because something holds the tool back, or hides what it feels."""
+        text = f"something holds it back: it is {1e3 * self._behind:.0f} mm behind its way"
+        if self.tool.hidden:
+            text = "something leans on the arm, so that it is not told what the tool feels"
+        self._fail("GOAL_TOLERANCE_VIOLATED", text)
+        raise GivenUp
 
     def _press(self, force: float) -> None:
         """Press from now on; with 0 the tool stays where it is led to."""
@@ -236,7 +241,7 @@ class Skill(ABC):
             if np.linalg.norm(self.tool.tip - place) > STIRS:
                 place, waited = self.tool.tip, 0.0
         if self._held_back:
-            self._wait(np.inf)
+            self._give_up()
 
     def _turn(self, rotation: np.ndarray) -> Ways:
         """Turn the tool about its tip."""

@@ -111,8 +111,9 @@ def _falling_there(problem: IrsProblem, dynamics: QuasiDynamics) -> str:
     ]
     state = np.where(wanted, problem.goal, problem.initial_state)
     # What begins in somebody's hand may end there.
-    carried = [name for name in names if name not in _held(problem.initial_state, dynamics)]
-    return _uncarried(state, dynamics, carried, "its goal")
+    held = _held(problem.initial_state, dynamics)
+    carried = [name for name in names if name not in held]
+    return _uncarried(state, dynamics, carried, "its goal") if carried else ""
 
 
 def _held(state: np.ndarray, dynamics: QuasiDynamics) -> set[str]:

@@ -36,7 +36,6 @@ MAX_POINTS = 5000
 MAX_POSES = 500
 """Most poses of a tool trajectory; each needs inverse kinematics twenty times."""
 
-
 ARRIVED = 2e-3
 """How near its end the command has to be for a motion to have arrived [rad, m]."""
 
