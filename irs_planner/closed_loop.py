@@ -50,10 +50,10 @@ LAG, CORNER, CUT = 1.05, 5, 0.7
 places on its straight way."""
 SETTLED = 15
 """Looks after which a robot is where it will be."""
-ENOUGH = 0.5
-"""Share of the distance that a search for a place on the way may leave: the next one follows."""
 BESIDE = 2.0
 """So far from where its next way begins a robot goes on with a plan, likewise."""
+MOVED = 2.5
+"""What an object may move while the robot goes to it [tolerances]: the push is decided there."""
 FREE = 4.0
 """Motion of what has no tolerance that counts as one, in clearances."""
 DECIDED = object()
@@ -77,6 +77,7 @@ class ClosedLoop:
         searches: How often the upper layer has decided.
         disturbed: Searches since then that came to nothing because things moved.
         impossible: What made the last search pointless, None if it was not.
+        remaining: What was left of the last push at the last look [tolerances].
     """
 
     def __init__(
@@ -106,6 +107,7 @@ class ClosedLoop:
         self.phase = Phase.REST
         self.searches = self.disturbed = 0
         self.impossible: Impossibility | None = None
+        self.remaining = np.inf
         self._searching, self._parts, self._trust = search, parts, trust
         self._planned: Motion | None = None
         self._done = 0
@@ -195,7 +197,7 @@ class ClosedLoop:
         self._stalled += 1
         while len(self._path) and self._passes(state, command):
             self._path, self._stalled = self._path[1:], 0
-        if self._has_moved(state) or self._stalled > MAX_STALLED:
+        if self._has_moved(state, MOVED) or self._stalled > MAX_STALLED:
             self._begin_search(state)
         elif not len(self._path):
             self._touch()
@@ -232,7 +234,7 @@ class ClosedLoop:
     def _push(self, state: np.ndarray, command: np.ndarray) -> np.ndarray | None:
         """Return the first input of the best push; None if there has been none for long."""
         model = self._leg
-        distance = float(model.distance(state, self._target))
+        self.remaining = distance = float(model.distance(state, self._target))
         self._stalled += 1
         if model is not self._model and model.reached(state):
             self._plan, self._passed = [], True
@@ -247,6 +249,8 @@ class ClosedLoop:
             control = self._first_input(state, command, target)
             if control is not None:
                 self._idle = 0
+                if target is not self._target:  # nothing is gained there any more
+                    self._target, self._nearest = target, np.inf
                 return control
         self._idle += 1
         return command if self._idle < PATIENCE else None
@@ -314,9 +318,7 @@ class ClosedLoop:
                 self._touch()
                 return
         settings = replace(self._searching, seed=seed)
-        on_the_way = not np.array_equal(problem.goal, self.problem.goal)
-        enough = ENOUGH if on_the_way else 0.0
-        status, motions = yield from search_leg(problem, settings, enough=enough)
+        status, motions = yield from search_leg(problem, settings, hurry=True)
         pointless = status in (PlanStatus.INITIAL_PENETRATION, PlanStatus.GOAL_UNREACHABLE)
         self.impossible = find_impossibility(problem) if pointless else None
         first = yield from self._first_push(motions)
@@ -351,10 +353,10 @@ class ClosedLoop:
                     return number
         return max(len(motions) - 1, 0)
 
-    def _has_moved(self, state: np.ndarray) -> bool:
+    def _has_moved(self, state: np.ndarray, much: float = 1.0) -> bool:
         """Return whether an object is not where it was when the last search began."""
         shift = np.abs(state - self._seen)[list(self._model.dynamics.object_states)]
-        return bool((shift > self._shift).any())
+        return bool((shift > much * self._shift).any())
 
 
 def _shift_of_a_tolerance(model: SearchModel) -> np.ndarray:

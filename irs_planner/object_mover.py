@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,6 +29,17 @@ PRESSED = -0.005
 never catches up with what rolls."""
 BLOW = 280.0
 """sqrt(k m), the force of an impact over its speed: 4 kg of an arm, a surface of 2e4 N/m [Ns/m]."""
+SLOWING, SLOWEST = 10.0, 0.15
+"""A push slows down where so many tolerances are left of it, to that share of its speed at most:
+what is seen is some 0.2 s old when the arm follows."""
+BACK = 20
+"""Commands that are gone back where something tips: it falls back, or is let lie."""
+STILL, STILL_TURN, LYING = 0.004, 0.03, 10
+"""What moves and turns no more in so many looks lies [m, rad]."""
+LEAN = 1.0
+"""What lies turned by no more than that is pushed as it lies: what is round rocks [rad]."""
+SETTLING, FOUND = 30, 10.0
+"""Steps of the model in which it comes to rest, and how much more it may move meanwhile."""
 SHORTENING = 0.05
 """Of plans, relative; in 3-D it takes longer than what it saves."""
 
@@ -49,7 +62,7 @@ class MoverConfig:
         10, "the object has arrived after this many updates in a row at the goal", low=1, high=1000
     )
     parts: int = parameter(
-        16, "steps of a search, of 1 to 4 ms each, that are done after an update", low=1
+        24, "steps of a search, of 1 to 4 ms each, that are done after an update", low=1
     )
     tracker: TrackerConfig = nested(TrackerConfig)
 
@@ -73,6 +86,7 @@ class ObjectMover:
         config: MoverConfig,
         seed: int = 0,
         joint_names: tuple[str, ...] = (),
+        asked: Collection[str] = (),
     ) -> None:
         """Begin without having seen anything.
 
@@ -81,6 +95,7 @@ class ObjectMover:
             config: How fast, and how to follow what is seen.
             seed: Of the searches.
             joint_names: What the driver calls the arm's joints; empty: as the robot's file does.
+            asked: States whose goals count, also where something comes to lie otherwise.
 
         Raises:
             ConfigError: If the problem is not in 3-D, cannot be planned globally, or wants
@@ -95,8 +110,7 @@ class ObjectMover:
             dynamics.object_names, joint_names or dynamics.joint_names,
         )  # fmt: skip
         self.robot = dynamics.scene.scene.robot
-        aimed = replace(problem, tolerance=AIM * problem.tolerance, allowed_penetration=OVERLAP)
-        search = replace(
+        self._search = replace(
             SHORT_SEARCH,
             shortening=SHORTENING,
             force=config.force,
@@ -104,12 +118,19 @@ class ObjectMover:
             hold=False,
             seed=seed,
         )
-        self.loop = ClosedLoop(aimed, search, config.parts)
+        self.loop = self._begin(problem)
         self.trackers: dict[str, ObjectTracker] = {}
         self.state = np.full(len(problem.goal), np.nan)
         self._kept = [i for i in problem.bounds.bounded_states if i in dynamics.object_states]
+        self._free = [i for i in self._kept if dynamics.state_names[i] not in asked]
         self._command: np.ndarray | None = None
+        self._way = deque[np.ndarray](maxlen=BACK)
+        self._lain: list[np.ndarray] = []
         self._rested = 0
+
+    def _begin(self, problem: IrsProblem) -> ClosedLoop:
+        aimed = replace(problem, tolerance=AIM * problem.tolerance, allowed_penetration=OVERLAP)
+        return ClosedLoop(aimed, self._search, self._config.parts)
 
     @property
     def wanted(self) -> tuple[str, ...]:
@@ -165,12 +186,18 @@ class ObjectMover:
         if self._command is None:
             self._command = joints
         self.state = self._perceived(joints)
-        if self.beyond:  # what tips falls back if nothing pushes it any more
-            self._command = joints
+        if self.beyond:
+            self._command = self._way.pop() if self._way else self._command
+            self._let_lie(joints)
             return self._command
+        self._way.append(self._command)
+        pushed = self.loop.phase is Phase.PUSH
         control = self.loop.decide(self._upright(self.state), self._command)
         self._rested = self._rested + 1 if self.loop.phase is Phase.REST else 0
-        self._command = self._command + self._share(control) * (control - self._command)
+        if pushed and self.loop.phase is not Phase.PUSH:
+            self._command = joints  # commands are ahead: what is pushed would go on
+        else:
+            self._command = self._command + self._share(control) * (control - self._command)
         return self._command
 
     def search(self) -> None:
@@ -189,13 +216,46 @@ class ObjectMover:
         config, command = self._config, self._command
         assert command is not None
         transit = self.loop.phase is Phase.TRANSIT
-        speed = config.transit_speed if transit else config.speed
+        near = min(1.0, max(SLOWEST, self.loop.remaining / SLOWING))
+        speed = config.transit_speed if transit else near * config.speed
         way = float(np.linalg.norm(self._tool(control) - self._tool(command)))
         share = min(1.0, speed * config.period / max(way, 1e-9))
         gap, then = self.loop.gaps(np.array([self._at(command), self._at(control)]))
         fastest = config.force / BLOW + np.maximum(gap - NEARBY, 0.0) / BRAKING
         nearer = np.where(gap > (PRESSED if transit else 0.0), gap - then, 0.0)
         return min(share, float((fastest * config.period / np.maximum(nearer, 1e-9)).min()))
+
+    def _let_lie(self, joints: np.ndarray) -> None:
+        """Go on with what has come to rest as it lies, if the model has it lie there, too.
+
+        Args:
+            joints: (n_a) where they are [rad].
+        """
+        size = len(self._dynamics.object_states)
+        bound = np.where(np.arange(size) % 6 < 3, STILL, STILL_TURN)
+        self._lain.append(self.state[:size])
+        if (np.ptp(self._lain, axis=0) > bound).any():
+            self._lain.clear()
+        if self._way or len(self._lain) < LYING:
+            return
+        seen = np.mean(self._lain, axis=0)
+        self._lain.clear()
+        state = np.concatenate((seen, joints))
+        for _ in range(SETTLING):
+            state = self._dynamics.step(state, joints)[: len(state)]
+        shift = np.zeros(len(self.problem.goal))
+        shift[self._free] = (state - self.problem.goal[: len(state)])[self._free]
+        if np.abs(shift).max() <= LEAN and (np.abs(state[:size] - seen) <= FOUND * bound).all():
+            self._keep_as(shift)
+
+    def _keep_as(self, shift: np.ndarray) -> None:
+        """Begin anew with other states (n) to be kept, by how much they differ."""
+        problem = self.problem
+        moved = shift[list(problem.bounds.bounded_states)]
+        low, high = problem.bounds.state_low + moved, problem.bounds.state_high + moved
+        bounds = replace(problem.bounds, state_low=low, state_high=high)
+        self.problem = replace(problem, reference=problem.reference + shift, bounds=bounds)
+        self.loop = self._begin(self.problem)
 
     def _perceived(self, joints: np.ndarray) -> np.ndarray:
         """Return the state (n) as seen; angles go on from the last look, or from the goal."""

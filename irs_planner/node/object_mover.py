@@ -189,7 +189,8 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         config, joints = self._config, problem.dynamics.input_names
         profile = driver_profile(config.driver, config.arm, None, joints, self._namespace)
         problem = replace(problem, tolerance=tolerance)
-        return ObjectMover(problem, config.mover, goal.seed, profile.joint_names)
+        asked = [name for name, value in zip(names, values, strict=True) if value is not None]
+        return ObjectMover(problem, config.mover, goal.seed, profile.joint_names, asked)
 
     def solve(
         self, problem: ObjectMover, stop: StopCondition, publish: Callable[[Any], None]

@@ -185,6 +185,16 @@ class QuasiDynamics(ContactDynamics):
         """
         return self._find(self._coordinates(states))
 
+    def find_some(self, states: np.ndarray, pairs: np.ndarray) -> ContactFrames:
+        """Return the contact geometry of some pairs.
+
+        Args:
+            states: (K, n) x.
+            pairs: Their indices, in ascending order.
+        """
+        frames = self.find_contacts(states)
+        return ContactFrames(*(values[:, pairs] for values in frames))
+
     def complete(self, coordinates: np.ndarray) -> np.ndarray:
         """Return states: coordinates with the outputs that belong to them.
 

@@ -46,6 +46,9 @@ GRASPS, PUSHES = 64, 16
 """Grasps that are drawn for such an attempt, and those of them that are pushed with."""
 TRANSITS = 4
 """The best pushes for which a transit is sought before the attempt fails."""
+SINGLE_PUSHES, LEFT = 8, 0.1
+"""In a hurry so many attempts are a push towards the goal from where things are, and after every
+one of them that much more of the distance may be left."""
 EXTRA_SHORTCUTS = 20
 """A plan found at once is shortened, too."""
 RESTING_STEPS = 5
@@ -108,7 +111,7 @@ def search_leg(
     settings: SearchSettings,
     stop: StopCondition | None = None,
     callback: Callable[[SearchReport], None] | None = None,
-    enough: float = 0.0,
+    hurry: bool = False,
 ) -> Parts[tuple[PlanStatus, list[tuple[str, Motion]]]]:
     """Plan as :func:`search_globally` does, straight to the goal.
 
@@ -120,14 +123,14 @@ def search_leg(
         settings: As there.
         stop: As there.
         callback: As there.
-        enough: Share of the distance at the start that may be left, in a search for what to do
-            first.
+        hurry: Search for what to do first, for there will be another search: an end that is near
+            will do, one of a single push for a start, and the less near the longer it takes.
 
     Returns:
         As there.
     """
     stop = stop or StopCondition()
-    search = _Search(problem, settings, stop, callback, enough)
+    search = _Search(problem, settings, stop, callback, hurry)
     impossible = find_impossibility(problem)
     status = impossible.status if impossible is not None else (yield from search.grow())
     yield from search.shorten()
@@ -166,7 +169,7 @@ class _Search:
         settings: SearchSettings,
         stop: StopCondition,
         callback: Callable[[SearchReport], None] | None,
-        enough: float,
+        hurry: bool,
     ) -> None:
         self.model = SearchModel(problem, settings)
         self.tree = Tree(self.model)
@@ -175,7 +178,7 @@ class _Search:
         self._generator = generator(settings.seed, "global search")
         self._attempts, self._phase, self._told = 0, SEARCH, 0
         self._distance = float(self.model.distance(problem.initial_state, problem.goal))
-        self._enough = enough * self._distance
+        self._hurry, self._length = hurry, self._distance
         self._spread = np.eye(0)
         self._stood = settings.hold and self.model.is_supported(problem.initial_state)
 
@@ -186,13 +189,21 @@ class _Search:
         while not self.reached:
             if self._stop.reason is not None:
                 return self._stop.reason
-            if self._attempts == settings.attempts or self._distance < self._enough:
+            if self._attempts == settings.attempts or self._is_near():
                 return PlanStatus.NO_CONTACT if len(self.tree) == 1 else PlanStatus.CONVERGED_SHORT
+            if self._hurry and self._attempts < SINGLE_PUSHES:
+                yield from self._attempt(0, goal, regrasp=True)
+                continue
             target = goal if draw.random() < GOAL_BIAS else self._draw_target()
             regrasp = draw.random() < REGRASP_SHARE or self.tree.exhausted(target)
             node = self.tree.choose(target, regrasp=regrasp)
             yield from self._attempt(node, target, regrasp=regrasp)
         return PlanStatus.SUCCEEDED
+
+    def _is_near(self) -> bool:
+        """Return whether the best end is near enough, in a hurry."""
+        left = LEFT * min(self._attempts, SINGLE_PUSHES)
+        return self._hurry and self._distance <= left * self._length
 
     def shorten(self) -> Parts[None]:
         """Try to reach the goal directly from nodes of the plan, most often from early ones."""

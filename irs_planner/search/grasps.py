@@ -69,14 +69,15 @@ def draw_grasps(
         if (opposite := _draw_opposite(model, state, moved, generator)) is None:
             break
         chosen[k], place[k] = opposite
+    number = np.where(chosen < 0, -1, model.robot_number[chosen])
     joints = np.repeat(state[np.newaxis, model.joints], count, axis=0)
     radius = float(model.dynamics.object_radii.max())
     for i in range(LEAD_STEPS + CLOSE_STEPS):
         yield from pauses(count, GRASPS_A_PART)
-        _approach(model, state, joints, chosen, place, moved, radius if i < LEAD_STEPS else 0.0)
+        _approach(model, state, joints, number, place, moved, radius if i < LEAD_STEPS else 0.0)
     states = model.complete(state, joints)
     error = model.errors(states, model.problem.goal)[:, model.dynamics.coordinates :]
-    good = _touches(model, states, chosen) & _clear(model, states, moved)
+    good = _touches(model, states, number) & _clear(model, states, moved)
     if model.settings.height < 1.0:
         heights = model.dynamics.find_contacts(states).point[..., -1]
         heights = heights[np.arange(count)[:, np.newaxis], chosen]
@@ -184,10 +185,10 @@ def _approach(
     moved: np.ndarray,
     radius: float,
 ) -> None:
-    """Take one step of :func:`approach` and stay within the limits."""
+    """Take one step of :func:`approach` and stay within the limits; pairs are robots' own."""
     dynamics = model.dynamics
     states = model.complete(state, joints)
-    frames = dynamics.find_contacts(states)
+    frames = model.robot_contacts(states)
     _, slope = dynamics.outputs(np.ascontiguousarray(states[:, : dynamics.coordinates]))
     outputs = slice(dynamics.coordinates, None)
     approach(
@@ -196,8 +197,7 @@ def _approach(
         frames.frame,
         np.ascontiguousarray(frames.normal[..., model.joints]),
         np.ascontiguousarray(frames.tangent[..., model.joints]),
-        model.robot_first,
-        model.robot_pairs,
+        model.robot_first[model.robot_pairs],
         chosen,
         place,
         radius,
@@ -214,14 +214,14 @@ def _approach(
 def _touches(model: SearchModel, states: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     """Return (K) whether all chosen pairs are at the clearance."""
     clearance = model.settings.clearance
-    gap = model.dynamics.find_contacts(states).gap[np.arange(len(states))[:, np.newaxis], chosen]
+    gap = model.robot_contacts(states).gap[np.arange(len(states))[:, np.newaxis], chosen]
     near = np.abs(gap - clearance) <= NEAR * clearance
     return np.asarray((near | (chosen < 0)).all(axis=1))
 
 
 def _clear(model: SearchModel, states: np.ndarray, moved: np.ndarray) -> np.ndarray:
     """Return (K) whether the joints that move keep their room."""
-    frames = model.dynamics.find_contacts(states)
+    frames = model.robot_contacts(states)
     affected = (frames.normal[..., model.joints[moved]] != 0.0).any(axis=2)
     tight = frames.gap < ROOM * model.settings.clearance
-    return np.asarray(~(tight & affected & model.robot_pairs).any(axis=1))
+    return np.asarray(~(tight & affected).any(axis=1))

@@ -146,7 +146,6 @@ def approach(
     normal: np.ndarray,
     tangent: np.ndarray,
     first: np.ndarray,
-    avoided: np.ndarray,
     chosen: np.ndarray,
     place: np.ndarray,
     radius: float,
@@ -164,13 +163,12 @@ def approach(
     to their goals all the time.
 
     Args:
-        gap: (K, P) signed distances [m].
+        gap: (K, P) signed distances of the robot from other things [m].
         point: (K, P, D) nearest points of the first parts [m].
         frame: (K, P, D, D) normals and tangents.
         normal: (K, P, n_a) Jn, robot columns.
         tangent: (K, P, D - 1, n_a) Jt, robot columns.
         first: (P) whether the robot is the first part.
-        avoided: (P) whether the robot is one of the parts.
         chosen: (K, C) pairs that are to touch, -1 for none.
         place: (K, C, D) where to be led first [m].
         radius: Length that makes errors of places dimensionless [m]; 0 to close the gaps.
@@ -204,7 +202,7 @@ def approach(
                             rate += frame[k, i, e, d] * tangent[k, i, e - 1, j]
                         row[j] = (rate if first[i] else -rate) * moved[j] / radius
                     _add_row(hessian, gradient, row, (place[k, slot, d] - here) / radius)
-            elif radius == 0.0 and (slot >= 0 or (avoided[i] and gap[k, i] < clearance)):
+            elif radius == 0.0 and (slot >= 0 or gap[k, i] < clearance):
                 for j in range(size):
                     row[j] = normal[k, i, j] * moved[j] / clearance
                 _add_row(hessian, gradient, row, (clearance - gap[k, i]) / clearance)

@@ -9,7 +9,8 @@ import numpy as np
 
 from contact_core.base.errors import ConfigError
 from irs_planner.problem import IrsProblem
-from irs_planner.quasi_dynamic import QuasiDynamics
+from irs_planner.quasi_dynamic import QuasiDynamics, SpatialQuasiDynamics
+from irs_planner.quasi_dynamic.contact_step import ContactFrames
 from irs_planner.search.kernels import bounded_inputs, reach_distances, reach_factors
 from irs_planner.search.settings import SearchSettings
 
@@ -20,6 +21,8 @@ REGULARIZATION = 0.1
 EFFORT = 1e-2
 """Weight of a largest step, in squares of tolerances."""
 BESIDE = 0.1
+APART = 3e-3
+"""So far from each other may be what slides along each other [m]."""
 STATES_A_PART = 4
 """How many states are linearised and stepped in a part of the work."""
 OVERLAP = 0.2
@@ -62,6 +65,7 @@ class SearchModel:
         limits: (2, n_a) lowest and highest commands.
         size: Coordinates of an object, its position first.
         robot_pairs: (P) whether a robot is part of the pair.
+        robot_number: (P) number of the pair among those with a robot.
         strike_pairs: Indices of the pairs of a link that keeps away, and what it keeps away from.
         solid_pairs: Indices of the pairs without a robot.
         grasp_pairs: Indices of the pairs of a link that may touch and an object.
@@ -112,6 +116,7 @@ class SearchModel:
         links, names = list(dynamics.link_names), list(dynamics.object_names)
         self.robot_first = np.isin(first, links)
         self.robot_pairs = self.robot_first | np.isin(second, links)
+        self.robot_number = np.cumsum(self.robot_pairs) - 1
         other = np.where(self.robot_first, second, first)
         self.pair_object = np.array([names.index(o) if o in names else -1 for o in other])
         touching = np.isin(first, dynamics.contact_links) | np.isin(second, dynamics.contact_links)
@@ -140,6 +145,14 @@ class SearchModel:
         q = np.repeat(state[np.newaxis, : self.dynamics.coordinates], len(joints), axis=0)
         q[:, self.joints] = joints
         return self.dynamics.complete(q)
+
+    def robot_contacts(self, states: np.ndarray) -> ContactFrames:
+        """Return the contact geometry of the pairs with a robot.
+
+        Args:
+            states: (K, n) x.
+        """
+        return self.dynamics.find_some(states, np.flatnonzero(self.robot_pairs))
 
     def distance(self, states: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Return the distances of objects from a target, in tolerances.
@@ -306,15 +319,29 @@ class SearchModel:
         return np.asarray(np.clip(commands, *self.command_bounds(states)))
 
     def _gentle(self, states: np.ndarray, inputs: np.ndarray) -> np.ndarray:
-        """Return (K, n_a) u; a robot presses as hard as its command is ahead of it, by springs."""
-        if not self.settings.force:
-            return inputs
-        force = self.dynamics.contact_forces(states, inputs).force[:, self.robot_pairs]
-        hardest = np.linalg.norm(force, axis=2).max(axis=1)
-        share = np.ones(len(states))
-        np.divide(self.settings.force, hardest, out=share, where=hardest > self.settings.force)
+        """Return (K, n_a) u, nearer to the robot where it would press too hard or slide too far."""
         actual = states[:, self.joints]
+        share = self._share_of_slides(states, inputs - actual)
+        if self.settings.force:  # a robot presses as hard as its command is ahead, by springs
+            force = self.dynamics.contact_forces(states, inputs).force[:, self.robot_pairs]
+            hardest = np.linalg.norm(force, axis=2).max(axis=1)
+            share = np.minimum(share, self.settings.force / np.maximum(hardest, self.settings.force))
         return np.asarray(actual + share[:, np.newaxis] * (inputs - actual))
+
+    def _share_of_slides(self, states: np.ndarray, change: np.ndarray) -> np.ndarray:
+        """Return the shares (K) of motions (K, n_a) in which no object is moved from a distance.
+
+        Relaxed friction keeps what slides apart, by mu times the way of a step: plans would pull
+        things along that nothing touches.
+        """
+        if not isinstance(self.dynamics, SpatialQuasiDynamics):
+            return np.ones(len(states))
+        frames, pairs = self.dynamics.find_contacts(states), self.grasp_pairs
+        normal = np.einsum("kpj,kj->kp", frames.normal[:, pairs][..., self.joints], change)
+        slide = np.einsum("kpdj,kj->kpd", frames.tangent[:, pairs][..., self.joints], change)
+        apart = self.dynamics.friction[pairs] * np.linalg.norm(slide, axis=2)
+        room = APART + np.maximum(frames.gap[:, pairs] + np.minimum(normal, 0.0), 0.0)
+        return np.asarray((room / np.maximum(apart, room)).min(axis=1))
 
     def command_bounds(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return (K, n_a) the lowest and highest commands: near the actual positions."""

@@ -170,9 +170,8 @@ class _FreeSpace:
             start: (n_a) q_a where every path begins.
         """
         self._model, self._state = model, state
-        gap = model.dynamics.find_contacts(model.complete(state, start[np.newaxis])).gap[0]
-        room = np.where(model.robot_pairs, ROOM * model.settings.clearance, -np.inf)
-        self._room = np.minimum(room, gap - 1e-9)
+        gap = model.robot_contacts(model.complete(state, start[np.newaxis])).gap[0]
+        self._room = np.minimum(ROOM * model.settings.clearance, gap - 1e-9)
 
     def connect(
         self, start: np.ndarray, goal: np.ndarray, generator: np.random.Generator
@@ -220,7 +219,7 @@ class _FreeSpace:
         """Return whether the straight way from a to b keeps its room."""
         count = 2 + int(np.abs((b - a) / self._model.step).max() / RESOLUTION)
         joints = a + np.linspace(0.0, 1.0, count)[:, np.newaxis] * (b - a)
-        gap = self._model.dynamics.find_contacts(self._model.complete(self._state, joints)).gap
+        gap = self._model.robot_contacts(self._model.complete(self._state, joints)).gap
         return bool((gap >= self._room).all())
 
     def _shorten(
