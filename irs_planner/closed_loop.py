@@ -52,10 +52,9 @@ SETTLED = 15
 """Looks after which a robot is where it will be."""
 BESIDE = 2.0
 """So far from where its next way begins a robot goes on with a plan, likewise."""
-MOVED = 2.5
-"""What an object may move while the robot goes to it [tolerances]: the push is decided there."""
-FREE = 4.0
-"""Motion of what has no tolerance that counts as one, in clearances."""
+FREE, NUDGED = 4.0, 2.0
+"""Motion of what has no tolerance that counts as one, in clearances, and what the robot may move
+on its way however small the tolerance is: the push is decided where it begins."""
 DECIDED = object()
 
 
@@ -113,7 +112,7 @@ class ClosedLoop:
         self._done = 0
         self._model = self._leg = SearchModel(problem, search)
         self._ways = Ways(self._model)
-        self._shift = _shift_of_a_tolerance(self._model)
+        self._shift, self._clear = _shifts(self._model)
         self._path = np.empty((0, len(self._model.joints)))
         self._seen = problem.initial_state
         self._target = problem.goal
@@ -197,7 +196,7 @@ class ClosedLoop:
         self._stalled += 1
         while len(self._path) and self._passes(state, command):
             self._path, self._stalled = self._path[1:], 0
-        if self._has_moved(state, MOVED) or self._stalled > MAX_STALLED:
+        if self._has_moved(state, NUDGED) or self._stalled > MAX_STALLED:
             self._begin_search(state)
         elif not len(self._path):
             self._touch()
@@ -318,7 +317,7 @@ class ClosedLoop:
                 self._touch()
                 return
         settings = replace(self._searching, seed=seed)
-        status, motions = yield from search_leg(problem, settings, hurry=True)
+        status, motions = yield from search_leg(problem, settings, hurry=not self._trust)
         pointless = status in (PlanStatus.INITIAL_PENETRATION, PlanStatus.GOAL_UNREACHABLE)
         self.impossible = find_impossibility(problem) if pointless else None
         first = yield from self._first_push(motions)
@@ -353,20 +352,25 @@ class ClosedLoop:
                     return number
         return max(len(motions) - 1, 0)
 
-    def _has_moved(self, state: np.ndarray, much: float = 1.0) -> bool:
-        """Return whether an object is not where it was when the last search began."""
+    def _has_moved(self, state: np.ndarray, clearances: float = 0.0) -> bool:
+        """Return whether an object is not where it was when the last search began.
+
+        Args:
+            state: (n) x.
+            clearances: What it may move however small its tolerance is.
+        """
         shift = np.abs(state - self._seen)[list(self._model.dynamics.object_states)]
-        return bool((shift > much * self._shift).any())
+        return bool((shift > np.maximum(self._shift, clearances * self._clear)).any())
 
 
-def _shift_of_a_tolerance(model: SearchModel) -> np.ndarray:
-    """Return (n_u) the tolerances of objects' states, also of those that have none [m, rad].
+def _shifts(model: SearchModel) -> tuple[np.ndarray, np.ndarray]:
+    """Return what counts as a motion of objects (n_u), and what moves them by a clearance.
 
     A robot that goes round an object has to know where it is, whether that matters or not.
     """
-    dynamics = model.dynamics
+    dynamics, clearance = model.dynamics, model.settings.clearance
     positions = np.arange(model.size) < (model.size + 1) // 2
-    free = FREE * model.settings.clearance
-    shift = np.where(positions, free, free / dynamics.object_radii[:, np.newaxis]).reshape(-1)
+    turn = clearance / dynamics.object_radii[:, np.newaxis]
+    clear = np.where(positions, clearance, turn).reshape(-1)
     tolerance = model.problem.tolerance[list(dynamics.object_states)]
-    return np.where(np.isfinite(tolerance), tolerance, shift)
+    return np.where(np.isfinite(tolerance), tolerance, FREE * clear), clear

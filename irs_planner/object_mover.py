@@ -40,6 +40,8 @@ LEAN = 1.0
 """What lies turned by no more than that is pushed as it lies: what is round rocks [rad]."""
 SETTLING, FOUND = 30, 10.0
 """Steps of the model in which it comes to rest, and how much more it may move meanwhile."""
+CLEARANCE = 0.01
+"""Where pushes begin, and twice as far as the arm passes by [m]: it follows commands as well."""
 SHORTENING = 0.05
 """Of plans, relative; in 3-D it takes longer than what it saves."""
 
@@ -62,7 +64,7 @@ class MoverConfig:
         10, "the object has arrived after this many updates in a row at the goal", low=1, high=1000
     )
     parts: int = parameter(
-        24, "steps of a search, of 1 to 4 ms each, that are done after an update", low=1
+        20, "steps of a search, of 1 to 4 ms each, that are done after an update", low=1
     )
     tracker: TrackerConfig = nested(TrackerConfig)
 
@@ -114,6 +116,7 @@ class ObjectMover:
             SHORT_SEARCH,
             shortening=SHORTENING,
             force=config.force,
+            clearance=CLEARANCE,
             lean=False,
             hold=False,
             seed=seed,
@@ -216,11 +219,12 @@ class ObjectMover:
         config, command = self._config, self._command
         assert command is not None
         transit = self.loop.phase is Phase.TRANSIT
-        near = min(1.0, max(SLOWEST, self.loop.remaining / SLOWING))
-        speed = config.transit_speed if transit else near * config.speed
+        gap, then = self.loop.gaps(np.array([self._at(command), self._at(control)]))
+        speed = config.transit_speed if transit else config.speed
+        if not transit and gap.min() <= 0.0:
+            speed *= min(1.0, max(SLOWEST, self.loop.remaining / SLOWING))
         way = float(np.linalg.norm(self._tool(control) - self._tool(command)))
         share = min(1.0, speed * config.period / max(way, 1e-9))
-        gap, then = self.loop.gaps(np.array([self._at(command), self._at(control)]))
         fastest = config.force / BLOW + np.maximum(gap - NEARBY, 0.0) / BRAKING
         nearer = np.where(gap > (PRESSED if transit else 0.0), gap - then, 0.0)
         return min(share, float((fastest * config.period / np.maximum(nearer, 1e-9)).min()))

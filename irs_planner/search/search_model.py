@@ -21,8 +21,9 @@ REGULARIZATION = 0.1
 EFFORT = 1e-2
 """Weight of a largest step, in squares of tolerances."""
 BESIDE = 0.1
-APART = 3e-3
-"""So far from each other may be what slides along each other [m]."""
+APART, PRESSED, PACE = 3e-3, 1e-2, 0.9
+"""What slides along each other comes apart by so much at most, and where it is pressed together
+[m]; what is farther apart slides by this share of its room."""
 STATES_A_PART = 4
 """How many states are linearised and stepped in a part of the work."""
 OVERLAP = 0.2
@@ -340,7 +341,8 @@ class SearchModel:
         normal = np.einsum("kpj,kj->kp", frames.normal[:, pairs][..., self.joints], change)
         slide = np.einsum("kpdj,kj->kpd", frames.tangent[:, pairs][..., self.joints], change)
         apart = self.dynamics.friction[pairs] * np.linalg.norm(slide, axis=2)
-        room = APART + np.maximum(frames.gap[:, pairs] + np.minimum(normal, 0.0), 0.0)
+        left = frames.gap[:, pairs] + np.minimum(normal, 0.0)
+        room = np.where(left > 0.0, np.maximum(PACE * left, APART), PRESSED)
         return np.asarray((room / np.maximum(apart, room)).min(axis=1))
 
     def command_bounds(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
