@@ -166,7 +166,7 @@ class SpatialQuasiDynamics(QuasiDynamics):
         return _find_all(self.arrays, coordinates)
 
     def find_some(self, states: np.ndarray, pairs: np.ndarray) -> ContactFrames:
-        """Return the contact geometry of some pairs, in less time; :meth:`QuasiDynamics.find_some`."""
+        """Return the geometry of some pairs in less time, see :meth:`QuasiDynamics.find_some`."""
         probes = len(self.arrays.probe_pair)
         arrays = self.arrays._replace(
             probe_pair=self.arrays.probe_pair[pairs[pairs < probes]],

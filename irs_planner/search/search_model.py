@@ -325,8 +325,8 @@ class SearchModel:
         share = self._share_of_slides(states, inputs - actual)
         if self.settings.force:  # a robot presses as hard as its command is ahead, by springs
             force = self.dynamics.contact_forces(states, inputs).force[:, self.robot_pairs]
-            hardest = np.linalg.norm(force, axis=2).max(axis=1)
-            share = np.minimum(share, self.settings.force / np.maximum(hardest, self.settings.force))
+            hardest, most = np.linalg.norm(force, axis=2).max(axis=1), self.settings.force
+            share = np.minimum(share, most / np.maximum(hardest, most))
         return np.asarray(actual + share[:, np.newaxis] * (inputs - actual))
 
     def _share_of_slides(self, states: np.ndarray, change: np.ndarray) -> np.ndarray:

@@ -19,6 +19,8 @@ from irs_planner import (
     plan_globally,
 )
 from irs_planner.result import CONTACT, TRANSIT
+from irs_planner.search import search_leg
+from irs_planner.search.global_planner import LEFT, SINGLE_PUSHES
 from irs_planner.search.grasps import draw_grasps
 from irs_planner.search.kernels import bounded_inputs, reach_distances, reach_factors
 from irs_planner.search.parts import at_once
@@ -215,6 +217,24 @@ def test_a_pusher_goes_round_where_a_local_plan_fails():
     assert kinds == [TRANSIT, CONTACT] * (len(kinds) // 2)
     assert reports[-1].steps > 0
     assert [report.attempt for report in reports] == list(range(1, len(reports) + 1))
+
+
+def test_in_a_hurry_the_first_push_that_leaves_little_is_taken():
+    """The longer it takes the more may be left; each is a push from where things are."""
+    turned = dataclasses.replace(problem("push_t"), reference=problem("push_t").reference.copy())
+    turned.reference[:, 2] += 1.5  # more than a push can do
+    model, pushes = SearchModel(turned, SearchSettings()), []
+    for seed in range(6):
+        reports, settings = [], SearchSettings(seed=seed, refinements=0, shortening=0.0)
+        status, motions = at_once(search_leg(turned, settings, None, reports.append, hurry=True))
+        end = motions[-1][1].states[-1]
+        left = model.distance(end, turned.goal) / model.distance(turned.initial_state, turned.goal)
+        assert left <= LEFT * min(reports[-1].attempt, SINGLE_PUSHES)
+        if reports[-1].attempt <= SINGLE_PUSHES:
+            assert [kind for kind, _ in motions].count(CONTACT) == 1
+            pushes.append(reports[-1].attempt)
+        assert status in (PlanStatus.CONVERGED_SHORT, PlanStatus.SUCCEEDED)
+    assert len(pushes) > 3
 
 
 def test_the_arm_goes_round_the_box():

@@ -10,6 +10,7 @@ from own_scenes import write_scene
 from contact_core.base.errors import ConfigError
 from contact_core.robot.scene_config import CameraConfig
 from irs_planner import build_problem, load_example, scene_problem
+from irs_planner.closed_loop import Phase
 from irs_planner.object_mover import MoverConfig, ObjectMover
 from irs_planner.search.grasps import draw_grasps
 from irs_planner.search.parts import at_once
@@ -22,9 +23,10 @@ PERIOD = 50_000_000
 """Between two looks [ns]."""
 
 
-def mover_of(scene, seed=0, **goal):
+def mover_of(scene, seed=0, asked=(), **goal):
     named = {f"thing/{name}": value for name, value in goal.items()}
-    return ObjectMover(build_problem(scene_problem(str(scene), named)), MoverConfig(), seed)
+    problem = build_problem(scene_problem(str(scene), named))
+    return ObjectMover(problem, MoverConfig(), seed, asked=asked)
 
 
 def carry_out(mover, looks, change=lambda k, state: state):
@@ -128,6 +130,96 @@ def test_what_has_tipped_over_is_said(tmp_path):
         mover.see("thing", 10**9 * stamp, pin.SE3(np.eye(3), np.array([0.56, -0.09, 0.26])))
     mover.update(joints)
     assert mover.beyond == ()
+
+
+@pytest.mark.parametrize(
+    ("solid", "roll", "asked", "goes_on"),
+    [
+        ("log", np.pi / 4.0, (), True),
+        ("log", np.pi / 4.0, ("thing/roll",), False),
+        ("log", np.pi / 2.0, (), False),
+        ("can", 0.4, (), False),
+    ],
+    ids=["on its next side", "not as asked for", "far over", "on an edge"],
+)
+def test_what_has_rocked_is_pushed_as_it_lies(tmp_path, solid, roll, asked, goes_on):
+    mover = mover_of(write_scene(tmp_path, solid), asked=asked, x=0.6, y=-0.03)
+    joints, before = mover.problem.initial_state[6:13], mover.problem.goal.copy()
+    for k in range(1, 80):
+        tilt = roll if k > 30 else 0.0
+        pose = pin.SE3(pin.rpy.rpyToMatrix(tilt, 0.0, 0.0), np.array([0.56, -0.09, 0.26]))
+        mover.see("thing", k * PERIOD, pose)
+        joints = mover.update(joints)
+        mover.search()
+    assert bool(mover.beyond) is not goes_on
+    change = mover.problem.goal - before
+    assert change[3] == pytest.approx(roll if goes_on else 0.0, abs=0.02)
+    np.testing.assert_allclose(change[[0, 1]], 0.0)
+    if goes_on:
+        assert mover.problem.bounds.state_low[1] == pytest.approx(roll - 0.1, abs=0.02)
+        assert mover.loop.phase is not Phase.REST
+
+
+def test_the_arm_goes_back_where_something_tips(tmp_path):
+    mover = mover_of(write_scene(tmp_path, "can"), x=0.6)
+    start = mover.problem.initial_state[6:13]
+    upright = pin.SE3(np.eye(3), np.array([0.56, -0.09, 0.26]))
+    commands = []
+    for k in range(1, 70):
+        mover.see("thing", k * PERIOD, upright)
+        commands.append(mover.update(commands[-1] if commands else start))
+        mover.search()
+    assert np.abs(commands[-1] - commands[-15]).max() > 0.01
+    for back in range(1, 15):
+        tipping = pin.SE3(pin.rpy.rpyToMatrix(0.5, 0.0, 0.0), upright.translation)
+        for n in range(2):
+            mover.see("thing", (100 + 2 * back + n) * PERIOD, tipping)
+        np.testing.assert_array_equal(mover.update(commands[-1]), commands[-1 - back])
+
+
+def test_a_push_that_ends_stops_the_arm(tmp_path):
+    """Commands are ahead of it by some millimetres, and what is pushed would go on by as much."""
+    mover = mover_of(write_scene(tmp_path, "can"), x=0.6, y=-0.03)
+    dynamics, state, ends = mover.problem.dynamics, mover.problem.initial_state, []
+    for k in range(1, 400):
+        mover.see("thing", k * PERIOD, dynamics.object_poses(state)["thing"])
+        before = mover.loop.phase
+        command = mover.update(state[6:13])
+        if before is Phase.PUSH and mover.loop.phase is not Phase.PUSH:
+            ends.append(np.abs(command - state[6:13]).max())
+        mover.search()
+        state = dynamics.step(state, 0.5 * (state[6:13] + command))
+        if mover.rests:
+            break
+    assert mover.rests
+    assert ends
+    np.testing.assert_array_equal(ends, 0.0)
+
+
+def test_nothing_is_pulled_along_from_a_distance(tmp_path, monkeypatch):
+    """Relaxed friction keeps what slides apart by mu times the way."""
+    problem = mover_of(write_scene(tmp_path, "can"), x=0.6, y=-0.03).problem
+    dynamics, start = problem.dynamics, problem.initial_state
+    model = SearchModel(problem, SearchSettings(clearance=0.01))
+    grasps = at_once(draw_grasps(model, start, np.ones(7, bool), np.random.default_rng(0), 64))
+    everywhere = [problem.goal.copy() for _ in range(8)]
+    for k, target in enumerate(everywhere):
+        target[:2] = start[:2] + 0.1 * np.array([np.cos(0.785 * k), np.sin(0.785 * k)])
+
+    def pulled():
+        """How far the can goes that the robot would not touch where it was."""
+        shifts = []
+        for target in everywhere:
+            inputs = model.best_inputs(grasps, grasps[:, model.joints], target)
+            ahead = dynamics.step_batch(grasps, inputs)
+            passes = model.complete(start, ahead[:, model.joints])
+            apart = dynamics.find_contacts(passes).gap[:, model.grasp_pairs].min(axis=1) > 3e-3
+            shifts += np.abs(ahead - grasps)[apart, :2].max(axis=1).tolist()
+        return max(shifts)
+
+    assert pulled() < 6e-3
+    monkeypatch.setattr(model, "_share_of_slides", lambda states, _: np.ones(len(states)))
+    assert pulled() > 0.012
 
 
 def test_pushes_are_no_harder_than_allowed_and_lean_on_nothing(tmp_path):
