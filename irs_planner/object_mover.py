@@ -29,9 +29,9 @@ PRESSED = -0.005
 never catches up with what rolls."""
 BLOW = 280.0
 """sqrt(k m), the force of an impact over its speed: 4 kg of an arm, a surface of 2e4 N/m [Ns/m]."""
-SLOWING, SLOWEST = 10.0, 0.15
-"""A push slows down where so many tolerances are left of it, to that share of its speed at most:
-what is seen is some 0.2 s old when the arm follows."""
+LATE, SLOWEST = 0.3, 0.015
+"""In so long, between what is seen and what the arm does, a push goes no farther than what is left
+of it and a tolerance [s]; but it is no slower than that [m/s]."""
 BACK = 20
 """Commands that are gone back where something tips: it falls back, or is let lie."""
 STILL, STILL_TURN, LYING = 0.004, 0.03, 10
@@ -125,6 +125,9 @@ class ObjectMover:
         self.trackers: dict[str, ObjectTracker] = {}
         self.state = np.full(len(problem.goal), np.nan)
         self._kept = [i for i in problem.bounds.bounded_states if i in dynamics.object_states]
+        tolerance = AIM * problem.tolerance[list(dynamics.object_states)].reshape(-1, 6)
+        tolerance[:, 3:] *= dynamics.object_radii[:, np.newaxis]
+        self._tolerance = float(np.delete(tolerance, self._kept).min(initial=np.inf))
         self._free = [i for i in self._kept if dynamics.state_names[i] not in asked]
         self._command: np.ndarray | None = None
         self._way = deque[np.ndarray](maxlen=BACK)
@@ -222,7 +225,8 @@ class ObjectMover:
         gap, then = self.loop.gaps(np.array([self._at(command), self._at(control)]))
         speed = config.transit_speed if transit else config.speed
         if not transit and gap.min() <= 0.0:
-            speed *= min(1.0, max(SLOWEST, self.loop.remaining / SLOWING))
+            left = (1.0 + self.loop.remaining) * self._tolerance
+            speed = min(speed, max(SLOWEST, left / LATE))
         way = float(np.linalg.norm(self._tool(control) - self._tool(command)))
         share = min(1.0, speed * config.period / max(way, 1e-9))
         fastest = config.force / BLOW + np.maximum(gap - NEARBY, 0.0) / BRAKING

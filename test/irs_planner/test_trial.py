@@ -229,12 +229,10 @@ def test_a_judge_that_is_late_is_not_waited_for(judged, monkeypatch) -> None:
     clock = {"now": 0.0}
     monkeypatch.setattr(StopCondition, "elapsed", property(lambda self: clock["now"]))
 
-    class Slow(ModelWorld):
+    class Slow(Oblique):
         def spoil(self, before, after):
             clock["now"] += 1.0
-            after = after.copy()
-            after[:2] = before[:2] + 0.1 * (after - before)[:2]
-            return after
+            return super().spoil(before, after)
 
     steps = len(judged(None).inputs) + trial.RESTING_LOOKS
     late = judged(Slow, replace(QUICK, judge_budget=steps + 5.0))
