@@ -244,13 +244,14 @@ class ClosedLoop:
             return None
         if self._planned is not None:
             return self._as_planned(self._planned, state)
-        for target in (self._target, model.problem.goal):
-            control = self._first_input(state, command, target)
-            if control is not None:
-                self._idle = 0
-                if target is not self._target:  # nothing is gained there any more
-                    self._target, self._nearest = target, np.inf
-                return control
+        control = self._first_input(state, command, self._target)
+        if control is None and not np.array_equal(self._target, model.problem.goal):
+            control = self._first_input(state, command, model.problem.goal)
+            if control is not None:  # nothing is gained at the target any more
+                self._target, self._nearest = model.problem.goal, np.inf
+        if control is not None:
+            self._idle = 0
+            return control
         self._idle += 1
         return command if self._idle < PATIENCE else None
 

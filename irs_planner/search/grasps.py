@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from irs_planner.quasi_dynamic.contact_step import ContactFrames
 from irs_planner.search.kernels import approach
 from irs_planner.search.parts import Parts, pauses
 from irs_planner.search.search_model import ROOM, SearchModel
@@ -77,7 +78,8 @@ def draw_grasps(
         _approach(model, state, joints, number, place, moved, radius if i < LEAD_STEPS else 0.0)
     states = model.complete(state, joints)
     error = model.errors(states, model.problem.goal)[:, model.dynamics.coordinates :]
-    good = _touches(model, states, number) & _clear(model, states, moved)
+    frames = model.robot_contacts(states)
+    good = _touches(model, frames, number) & _clear(model, frames, moved)
     if model.settings.height < 1.0:
         heights = model.dynamics.find_contacts(states).point[..., -1]
         heights = heights[np.arange(count)[:, np.newaxis], chosen]
@@ -112,7 +114,8 @@ def retreat(model: SearchModel, state: np.ndarray, moved: np.ndarray) -> np.ndar
     nothing, nowhere = np.full((1, 1), -1), np.zeros((1, 1, 3))
     for _ in range(CLOSE_STEPS):
         _approach(model, state, joints, nothing, nowhere, moved, 0.0)
-    return joints[0] if _clear(model, model.complete(state, joints), moved)[0] else None
+    frames = model.robot_contacts(model.complete(state, joints))
+    return joints[0] if _clear(model, frames, moved)[0] else None
 
 
 def _draw_contacts(
@@ -211,17 +214,16 @@ def _approach(
     np.clip(joints, *model.limits, out=joints)
 
 
-def _touches(model: SearchModel, states: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+def _touches(model: SearchModel, frames: ContactFrames, chosen: np.ndarray) -> np.ndarray:
     """Return (K) whether all chosen pairs are at the clearance."""
     clearance = model.settings.clearance
-    gap = model.robot_contacts(states).gap[np.arange(len(states))[:, np.newaxis], chosen]
+    gap = frames.gap[np.arange(len(chosen))[:, np.newaxis], chosen]
     near = np.abs(gap - clearance) <= NEAR * clearance
     return np.asarray((near | (chosen < 0)).all(axis=1))
 
 
-def _clear(model: SearchModel, states: np.ndarray, moved: np.ndarray) -> np.ndarray:
+def _clear(model: SearchModel, frames: ContactFrames, moved: np.ndarray) -> np.ndarray:
     """Return (K) whether the joints that move keep their room."""
-    frames = model.robot_contacts(states)
     affected = (frames.normal[..., model.joints[moved]] != 0.0).any(axis=2)
     tight = frames.gap < ROOM * model.settings.clearance
     return np.asarray(~(tight & affected).any(axis=1))
