@@ -212,6 +212,7 @@ def build_problem(config: ExampleConfig, dynamics: Dynamics | None = None) -> Ir
     start = _state(dynamics, "initial_state", config.initial_state)
     goal = _state(dynamics, "goal_state", config.goal_state)
     if isinstance(dynamics, SpatialQuasiDynamics):
+        dynamics = dynamics.for_angles(start, goal)
         goal = dynamics.nearest_turns(goal, start)
     cost = _cost(config.cost)
     last = config.last_input or config.first_input

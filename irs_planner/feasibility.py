@@ -71,21 +71,27 @@ def find_impossibility(problem: IrsProblem) -> Impossibility | None:
     return None
 
 
-def lifted_states(problem: IrsProblem, dynamics: SpatialQuasiDynamics) -> list[int]:
-    """Return the states of things that no push brings to their goals: tipped or lifted.
+def changed_states(
+    problem: IrsProblem, dynamics: SpatialQuasiDynamics
+) -> tuple[list[int], list[int]]:
+    """Return the states by which things are to be tipped, and those by which they are lifted.
+
+    What is tipped comes to lie lower or higher: that is no lift.
 
     Args:
         problem: The problem.
         dynamics: Its dynamics.
+
+    Returns:
+        Roll and pitch of things that are to roll or pitch, and heights of others.
     """
-    found = []
-    for i in dynamics.object_states:
-        thing, _, axis = dynamics.state_names[i].rpartition("/")
-        rolls = thing in dynamics.balls and axis != "z"
-        change = abs(problem.goal[i] - problem.initial_state[i])
-        if axis in KEPT and not rolls and change > problem.tolerance[i]:
-            found.append(int(i))
-    return found
+    change = np.abs(problem.goal - problem.initial_state) > problem.tolerance
+    tipped, lifted = list[int](), list[int]()
+    for i, name in enumerate(dynamics.object_names):
+        turned = [] if name in dynamics.balls else [j for j in (6 * i + 3, 6 * i + 4) if change[j]]
+        tipped += turned
+        lifted += [6 * i + 2] if change[6 * i + 2] and not turned else []
+    return tipped, lifted
 
 
 def _deepest(dynamics: QuasiDynamics, state: np.ndarray) -> str:

@@ -12,7 +12,7 @@ import pinocchio as pin
 from contact_core.base.config import nested, parameter
 from contact_core.base.errors import ConfigError
 from irs_planner.closed_loop import SHORT_SEARCH, ClosedLoop, Phase
-from irs_planner.feasibility import lifted_states
+from irs_planner.feasibility import changed_states
 from irs_planner.object_tracker import ObjectTracker, TrackerConfig
 from irs_planner.problem import IrsProblem
 from irs_planner.quasi_dynamic import SpatialQuasiDynamics
@@ -42,6 +42,9 @@ SETTLING, FOUND = 30, 10.0
 """Steps of the model in which it comes to rest, and how much more it may move meanwhile."""
 CLEARANCE = 0.01
 """Where pushes begin, and twice as far as the arm passes by [m]: it follows commands as well."""
+HEIGHT = 0.7
+"""Where things are touched at most, as a share of the height of their centre of mass: what is tall
+and thin tips over otherwise."""
 SHORTENING = 0.05
 """Of plans, relative; in 3-D it takes longer than what it saves."""
 
@@ -101,12 +104,19 @@ class ObjectMover:
 
         Raises:
             ConfigError: If the problem is not in 3-D, cannot be planned globally, or wants
-                something tipped or lifted.
+                something lifted.
         """
         dynamics = problem.dynamics
         if not isinstance(dynamics, SpatialQuasiDynamics):
             raise ConfigError("objects are moved in 3-D, and this scene is planar")
-        _check_upright(problem, dynamics)
+        tipped, lifted = changed_states(problem, dynamics)
+        for i in lifted:
+            raise ConfigError(
+                f"goal: {dynamics.state_names[i]} is to change by "
+                f"{problem.goal[i] - problem.initial_state[i]:.3g}, and things are pushed or "
+                f"tipped, not lifted (valid: where the scene has it, within "
+                f"{problem.tolerance[i]:g}, or any): plan_through_contact may find a way"
+            )
         self.problem, self._dynamics, self._config = problem, dynamics, config
         self.object_names, self.joint_names = (
             dynamics.object_names, joint_names or dynamics.joint_names,
@@ -117,6 +127,7 @@ class ObjectMover:
             shortening=SHORTENING,
             force=config.force,
             clearance=CLEARANCE,
+            height=1.0 if tipped else HEIGHT,
             lean=False,
             hold=False,
             seed=seed,
@@ -287,14 +298,3 @@ class ObjectMover:
     def _tool(self, joints: np.ndarray) -> np.ndarray:
         """Return where the tool is (3) [m]."""
         return self._dynamics.outputs(self._at(joints)[np.newaxis])[0][0, :3]
-
-
-def _check_upright(problem: IrsProblem, dynamics: SpatialQuasiDynamics) -> None:
-    """Check that nothing is to be tipped or lifted: pushes do neither."""
-    for i in lifted_states(problem, dynamics):
-        change = problem.goal[i] - problem.initial_state[i]
-        raise ConfigError(
-            f"goal: {dynamics.state_names[i]} is to change by {change:.3g}, and things are "
-            f"pushed, not tipped or lifted (valid: where the scene has it, within "
-            f"{problem.tolerance[i]:g}, or any): plan_through_contact may find a way"
-        )

@@ -7,7 +7,7 @@ scene.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +17,7 @@ from irs_planner.examples import BoundsConfig, CostConfig, ExampleConfig, build_
 from irs_planner.feasibility import KEPT
 from irs_planner.problem import VarianceSchedule
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics, QuasiDynamics, SpatialQuasiDynamics
-from irs_planner.scenes.spatial_scene import LEVEL, POSE_AXES
+from irs_planner.scenes.spatial_scene import LEVEL, POSE_AXES, STEEP
 
 TIME_STEP = 0.1
 """Of the model [s]."""
@@ -41,7 +41,8 @@ def scene_problem(
     """Return what is to be planned, in the form of an example.
 
     States of objects that the goal does not name do not matter, but that in 3-D objects stay
-    upright at their height all the way, unless the goal has them elsewhere.
+    upright at their height all the way, unless the goal has them elsewhere. What is to roll or
+    pitch comes to lie at whatever height that takes.
 
     Args:
         scene: Name of a scene, or path of a file: a planar scene, or one of the simulator.
@@ -64,6 +65,9 @@ def scene_problem(
     _check_names("start", start or {}, names)
     _check_names("goal", goal, objects)
     begin = {**_scene_start(dynamics), **(start or {})}
+    if isinstance(dynamics, SpatialQuasiDynamics):
+        dynamics = dynamics.for_angles(*_start_and_goal(begin, goal, objects))
+        begin = {**_scene_start(dynamics), **(start or {})}
     if missing := [name for name in names if name not in begin]:
         raise ConfigError(f"start: the scene does not say where {', '.join(missing)} begins")
     for i, low, high in zip(dynamics.commanded_states, *dynamics.position_limits, strict=True):
@@ -73,12 +77,16 @@ def scene_problem(
             )
     if not any(value is not None for value in goal.values()):
         raise ConfigError(f"goal: nothing has one ({choices(objects)})")
-    axes = KEPT if isinstance(dynamics, SpatialQuasiDynamics) else ()
-    if axes:
-        _check_level(begin, objects)
+    axes: tuple[str, ...] = ()
+    if isinstance(dynamics, SpatialQuasiDynamics):
+        axes = KEPT
+        _check_level(dynamics, *_start_and_goal(begin, goal, objects))
         goal = {name: _nearest_turn(name, value, begin[name]) for name, value in goal.items()}
     upright = [name for name in objects if _axis(name) in axes and not _rolls(dynamics, name)]
-    asked = {**{name: begin[name] for name in upright}, **goal}
+    turned = {name for name in upright if _axis(name) != "z" and goal.get(name) is not None}
+    tipped = {_thing(n) for n in turned if abs(float(goal[n] or 0.0) - begin[n]) > ANGLE}
+    lies = [name for name in upright if _axis(name) != "z" or _thing(name) not in tipped]
+    asked = {**{name: begin[name] for name in lies}, **goal}
     wanted = {name: value for name, value in asked.items() if value is not None}
     # What is seen beside the states has no goals, whatever it is called.
     tolerance = [usual_tolerance(name) if name in wanted else 0.0 for name in names]
@@ -86,7 +94,9 @@ def scene_problem(
     kept = [
         name
         for name, value in wanted.items()
-        if name in upright and abs(value - begin[name]) <= usual_tolerance(name)
+        if name in upright
+        and _thing(name) not in tipped
+        and abs(value - begin[name]) <= usual_tolerance(name)
     ]
     weight = np.array([1.0 / width**2 if width else 0.0 for width in tolerance])
     step = _steps(dynamics)
@@ -125,20 +135,33 @@ def _check_names(what: str, values: Goal, known: Iterable[str]) -> None:
             )
 
 
-def _check_level(begin: Mapping[str, float], objects: Iterable[str]) -> None:
-    """Check that roll and yaw of all objects can be told apart."""
-    for name in objects:
-        if _axis(name) == "pitch" and abs(math.cos(begin[name])) < LEVEL:
-            raise ConfigError(
-                f"start: {name} is {begin[name]:.3g} rad, where roll and yaw are one (valid: more "
-                f"than {math.asin(LEVEL):.2g} rad away from +-pi/2): let the scene begin so"
-            )
+def _start_and_goal(
+    begin: Mapping[str, float], goal: Goal, objects: Sequence[str]
+) -> tuple[list[float], list[float]]:
+    """Return the states of objects; where they have no goal, that they stay."""
+    given = {**begin, **{name: value for name, value in goal.items() if value is not None}}
+    return [begin[name] for name in objects], [given[name] for name in objects]
+
+
+def _check_level(
+    dynamics: SpatialQuasiDynamics, start: Sequence[float], goal: Sequence[float]
+) -> None:
+    """Check that the angles of what pitches far can be told apart where it starts and ends."""
+    for i, name in enumerate(dynamics.object_names):
+        for what, state in (("start", start), ("goal", goal)):
+            roll, pitch = state[6 * i + 3 : 6 * i + 5]
+            if name in dynamics.scene.pitch_first and abs(math.cos(roll)) < LEVEL:
+                raise ConfigError(
+                    f"{what}: {name}/roll is {roll:.3g} rad and {name}/pitch {pitch:.3g}, and "
+                    f"what pitches by more than {math.acos(STEEP):.3g} does not roll so (valid: "
+                    f"a roll more than {math.asin(LEVEL):.2g} rad away from +-pi/2)"
+                )
 
 
 def _rolls(dynamics: QuasiDynamics, name: str) -> bool:
     """Return whether a state is an angle of a ball, which looks the same however it is turned."""
     assert isinstance(dynamics, SpatialQuasiDynamics)
-    return _axis(name) in POSE_AXES[3:] and name.rpartition("/")[0] in dynamics.balls
+    return _axis(name) in POSE_AXES[3:] and _thing(name) in dynamics.balls
 
 
 def _nearest_turn(name: str, value: float | None, begin: float) -> float | None:
@@ -172,6 +195,10 @@ def usual_tolerance(name: str) -> float:
 
 def _axis(name: str) -> str:
     return name.rpartition("/")[2]
+
+
+def _thing(name: str) -> str:
+    return name.rpartition("/")[0]
 
 
 def _steps(dynamics: QuasiDynamics) -> np.ndarray:

@@ -5,6 +5,7 @@ The camera is perfect: what is measured is the planner. Scenes are written as a 
 
 from __future__ import annotations
 
+import math
 import tempfile
 import time
 from collections.abc import Mapping
@@ -131,8 +132,9 @@ CLUTTER = {
         {},
         {"cube/x": 0.56, "cube/y": 0.08, "other/x": 0.44, "other/y": 0.2},
     ),
+    "tip": Clutter({"box": ((0.06, 0.06, 0.2), (0.56, -0.1))}, {}, {"box/pitch": 0.5 * math.pi}),
 }
-"""What is in the way; in the last one a thing has to make room for the other one first."""
+"""What is in the way, a thing that makes room for another one first, and one that lies down."""
 
 
 def run_clutter(name: str, seed: int = 0, timeout: float = TIMEOUT) -> dict[str, Any]:

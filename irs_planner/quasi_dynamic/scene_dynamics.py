@@ -9,6 +9,8 @@ more than two edges.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -30,7 +32,7 @@ from irs_planner.scenes.spatial_arrays import (
     reach_about,
 )
 from irs_planner.scenes.spatial_contacts import find_spatial_contacts, find_tool, place_rotation
-from irs_planner.scenes.spatial_scene import SpatialScene, object_inertias
+from irs_planner.scenes.spatial_scene import STEEP, SpatialScene, object_inertias
 
 CONE_EDGES = 4
 """Edges of the polyhedral friction cone in 3-D."""
@@ -107,9 +109,9 @@ class SpatialQuasiDynamics(QuasiDynamics):
     """Free objects and the joints of a robot, its impedance controller the springs.
 
     An object has the coordinates x, y, z [m] and roll, pitch, yaw [rad] of its own frame, that of
-    its URDF, or of one that is level where that begins pitched by 90 degrees: at a pitch of +-90
-    degrees a step has no solution. The outputs are position [m] and approach axis of the tool, the
-    z axis of its frame.
+    its URDF, or of one that is level where that begins pitched by 90 degrees: where the angle in
+    the middle is +-90 degrees a step has no solution, see :meth:`for_angles`. The outputs are
+    position [m] and approach axis of the tool, the z axis of its frame.
     """
 
     def __init__(
@@ -126,7 +128,7 @@ class SpatialQuasiDynamics(QuasiDynamics):
         Raises:
             ModelError: If two shapes cannot be planned with, or the time step is not positive.
         """
-        self.scene = scene
+        self.scene, self._quasi_static = scene, quasi_static
         parts = body_shapes(scene)
         self.arrays, pairs = build_spatial_arrays(scene, parts)
         self._robot_parts = [part for part in parts if part.instance == ROBOT]
@@ -141,7 +143,6 @@ class SpatialQuasiDynamics(QuasiDynamics):
         first = [scene.joint_columns.index(i) for i in range(len(self.joint_names))]
         limits = [scene.model.lowerPositionLimit, scene.model.upperPositionLimit]
         self.position_limits = np.array(limits)[:, first]
-        self._turns = {name: scene.own_turn(name) for name in scene.object_names}
         inertias = object_inertias(scene)
         scale = QUASI_STATIC_INERTIA if quasi_static else 1.0
         self._levers = np.array([inertia.lever for inertia in inertias]).reshape(-1, 3)
@@ -160,6 +161,20 @@ class SpatialQuasiDynamics(QuasiDynamics):
             self.arrays.friction,
             spatial_edges(CONE_EDGES),
         )
+
+    def for_angles(self, *states: Sequence[float] | np.ndarray) -> SpatialQuasiDynamics:
+        """Return the model whose objects' angles can be told apart in some states, often itself.
+
+        Args:
+            states: (n) x of start and goal, or of it what objects have.
+        """
+        pitch = np.array([state[: len(self.load)] for state in states])[:, 4::6]
+        steep = (np.abs(np.cos(pitch)) < STEEP).any(axis=0)
+        names = frozenset(np.array(self.object_names)[steep].tolist())
+        if names == self.scene.pitch_first:
+            return self
+        scene = replace(self.scene, pitch_first=names)
+        return SpatialQuasiDynamics(scene, self.time_step, quasi_static=self._quasi_static)
 
     def contact_frames(self, coordinates: np.ndarray) -> ContactFrames:
         """Return the contact geometry, see :meth:`QuasiDynamics.contact_frames`."""
@@ -180,13 +195,14 @@ class SpatialQuasiDynamics(QuasiDynamics):
         omega = E d(roll, pitch, yaw), c = R l where the centre of mass is, I about the origin.
         """
         result = np.zeros((len(coordinates), len(self.load), len(self.load)))
-        _fill_inertia(self._mass, self._inertia, self._levers, coordinates, result)
+        first = self.arrays.pitch_first
+        _fill_inertia(self._mass, self._inertia, self._levers, first, coordinates, result)
         return result
 
     def loads(self, coordinates: np.ndarray) -> np.ndarray:
         """Return the weights and their torques about the origins; :meth:`QuasiDynamics.loads`."""
         result = super().loads(coordinates)
-        _add_torques(self._levers, coordinates, result)
+        _add_torques(self._levers, self.arrays.pitch_first, coordinates, result)
         return result
 
     def centers(self, state: np.ndarray) -> np.ndarray:
@@ -206,8 +222,8 @@ class SpatialQuasiDynamics(QuasiDynamics):
         """Return the poses of the URDFs' frames, see :meth:`QuasiDynamics.object_poses`."""
         poses = {}
         for i, name in enumerate(self.scene.object_names):
-            rotation = pin.rpy.rpyToMatrix(state[6 * i + 3 : 6 * i + 6])
-            poses[name] = pin.SE3(rotation @ self._turns[name], np.array(state[6 * i : 6 * i + 3]))
+            rotation = self.scene.rotation(name, state[6 * i + 3 : 6 * i + 6])
+            poses[name] = pin.SE3(rotation, np.array(state[6 * i : 6 * i + 3]))
         return poses
 
     @cached_property
@@ -269,8 +285,8 @@ class SpatialQuasiDynamics(QuasiDynamics):
         """
         state = []
         for name in self.scene.object_names:
-            rotation = poses[name].rotation @ self._turns[name].T
-            state += [*poses[name].translation, *pin.rpy.matrixToRpy(rotation)]
+            angles = self.scene.angles(name, poses[name].rotation)
+            state += [*poses[name].translation, *angles]
         return np.asarray(self.complete(np.array([[*state, *joints]]))[0])
 
 
@@ -316,6 +332,7 @@ def _fill_inertia(
     mass: np.ndarray,
     inertia: np.ndarray,
     lever: np.ndarray,
+    pitch_first: np.ndarray,
     states: np.ndarray,
     result: np.ndarray,
 ) -> None:
@@ -324,7 +341,7 @@ def _fill_inertia(
     for s in range(states.shape[0]):
         for i in range(mass.shape[0]):
             first = 6 * i
-            place_rotation(states[s, first + 3 : first + 6], rotation, axis)
+            place_rotation(states[s, first + 3 : first + 6], pitch_first[i], rotation, axis)
             _turn(rotation, lever[i], center)
             for k in range(3):
                 result[s, first + k, first + k] = mass[i]
@@ -345,14 +362,16 @@ def _fill_inertia(
 
 
 @kernel
-def _add_torques(lever: np.ndarray, states: np.ndarray, loads: np.ndarray) -> None:
+def _add_torques(
+    lever: np.ndarray, pitch_first: np.ndarray, states: np.ndarray, loads: np.ndarray
+) -> None:
     """Add the torques (K, 6 O) of forces that act at centres of mass, about the origins."""
     rotation, axis = np.empty((3, 3)), np.empty((3, 3))
     center, torque = np.empty(3), np.empty(3)
     for s in range(states.shape[0]):
         for i in range(lever.shape[0]):
             first = 6 * i
-            place_rotation(states[s, first + 3 : first + 6], rotation, axis)
+            place_rotation(states[s, first + 3 : first + 6], pitch_first[i], rotation, axis)
             _turn(rotation, lever[i], center)
             _cross(center, loads[s, first : first + 3], torque)
             for k in range(3):

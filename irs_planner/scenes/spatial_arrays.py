@@ -30,6 +30,7 @@ class SpatialArrays(NamedTuple):
 
     Attributes:
         objects: Number O of objects.
+        pitch_first: (O) the order of their angles, see :func:`place_rotation`.
         joint_parent: (L) body that carries every joint, never one of a later joint.
         joint_column: (L) the state of every joint; fingers that move together share one.
         joint_slides: (L) whether it is prismatic; else it is revolute.
@@ -54,6 +55,7 @@ class SpatialArrays(NamedTuple):
     """
 
     objects: int
+    pitch_first: np.ndarray
     joint_parent: np.ndarray
     joint_column: np.ndarray
     joint_slides: np.ndarray
@@ -151,6 +153,7 @@ def build_spatial_arrays(
     ]
     arrays = SpatialArrays(
         objects,
+        np.array([name in scene.pitch_first for name in scene.object_names], dtype=bool),
         np.array([objects + i if i > 0 else WORLD for i in list(robot.parents)[1:]]),
         6 * objects + np.array(scene.joint_columns),
         np.array([kind == PRISMATIC for kind, _ in joints]),

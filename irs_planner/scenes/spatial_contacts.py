@@ -192,7 +192,8 @@ def place_spatial_bodies(
     frame, turn = np.empty((3, 3)), np.empty((3, 3))
     for i in range(scene.objects):
         position[1 + i] = state[6 * i : 6 * i + 3]
-        place_rotation(state[6 * i + 3 : 6 * i + 6], rotation[1 + i], axis[6 * i + 3 : 6 * i + 6])
+        angles, row = state[6 * i + 3 : 6 * i + 6], 6 * i + 3
+        place_rotation(angles, scene.pitch_first[i], rotation[1 + i], axis[row : row + 3])
     for j in range(scene.joint_axis.shape[0]):
         body, row, carrier = 1 + scene.objects + j, 6 * scene.objects + j, scene.joint_parent[j]
         value = state[scene.joint_column[j]]
@@ -212,24 +213,37 @@ def place_spatial_bodies(
 
 
 @inner_kernel
-def place_rotation(angles: np.ndarray, rotation: np.ndarray, axis: np.ndarray) -> None:
+def place_rotation(
+    angles: np.ndarray, pitch_first: bool, rotation: np.ndarray, axis: np.ndarray
+) -> None:
     """Compute a rotation from roll, pitch, yaw, and the axes of their rates.
 
+    The angle in the middle may not be +-90 degrees, where the axes of the others are one.
+
     Args:
-        angles: (3) roll, pitch, yaw [rad]: R = Rz(yaw) Ry(pitch) Rx(roll).
+        angles: (3) roll, pitch, yaw [rad].
+        pitch_first: R = Rz(yaw) Rx(roll) Ry(pitch), else R = Rz(yaw) Ry(pitch) Rx(roll).
         rotation: (3, 3) output: R.
         axis: (3, 3) output: rows, the angular velocity per rate of every angle, world.
     """
     sr, cr = math.sin(angles[0]), math.cos(angles[0])
     sp, cp = math.sin(angles[1]), math.cos(angles[1])
     sy, cy = math.sin(angles[2]), math.cos(angles[2])
+    axis[2, 0], axis[2, 1], axis[2, 2] = 0.0, 0.0, 1.0
+    if pitch_first:
+        rotation[0, 0], rotation[1, 0] = cy * cp - sy * sr * sp, sy * cp + cy * sr * sp
+        rotation[0, 1], rotation[1, 1] = -sy * cr, cy * cr
+        rotation[0, 2], rotation[1, 2] = cy * sp + sy * sr * cp, sy * sp - cy * sr * cp
+        rotation[2, 0], rotation[2, 1], rotation[2, 2] = -cr * sp, sr, cr * cp
+        axis[0, 0], axis[0, 1], axis[0, 2] = cy, sy, 0.0
+        axis[1, 0], axis[1, 1], axis[1, 2] = -sy * cr, cy * cr, sr
+        return
     rotation[0, 0], rotation[1, 0], rotation[2, 0] = cy * cp, sy * cp, -sp
     rotation[0, 1], rotation[1, 1] = cy * sp * sr - sy * cr, sy * sp * sr + cy * cr
     rotation[0, 2], rotation[1, 2] = cy * sp * cr + sy * sr, sy * sp * cr - cy * sr
     rotation[2, 1], rotation[2, 2] = cp * sr, cp * cr
     axis[0, 0], axis[0, 1], axis[0, 2] = cy * cp, sy * cp, -sp
     axis[1, 0], axis[1, 1], axis[1, 2] = -sy, cy, 0.0
-    axis[2, 0], axis[2, 1], axis[2, 2] = 0.0, 0.0, 1.0
 
 
 @inner_kernel

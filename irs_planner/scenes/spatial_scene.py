@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 import pinocchio as pin
+from scipy.spatial.transform import Rotation
 
 from contact_core.base.config import config_file, load, parameter, read_mapping
 from contact_core.base.errors import ConfigError, ModelError, choices
@@ -16,7 +17,9 @@ from contact_core.robot.scene import Scene
 
 POSE_AXES = ("x", "y", "z", "roll", "pitch", "yaw")
 LEVEL = 0.05
-"""Smallest cosine of a pitch at which roll and yaw can be told apart."""
+"""Smallest cosine of the angle in the middle at which the other two can be told apart."""
+STEEP = 0.5
+"""What is pitched so far that the cosine is smaller pitches first, and then rolls."""
 TOOL_AXES = ("x", "y", "z", "axis_x", "axis_y", "axis_z")
 
 
@@ -46,10 +49,13 @@ class SpatialScene:
     Attributes:
         config: What planning looks at.
         scene: Robot, objects, surfaces, and who may touch whom.
+        pitch_first: Objects that are pitched, then rolled, then yawed; others roll before they
+            pitch.
     """
 
     config: SpatialSceneConfig
     scene: Scene
+    pitch_first: frozenset[str] = frozenset()
 
     @cached_property
     def model(self) -> pin.Model:
@@ -93,7 +99,7 @@ class SpatialScene:
         return tuple(name for name, item in self.scene.objects.items() if item.free)
 
     def own_turn(self, name: str) -> np.ndarray:
-        """Return R (3, 3): an object of roll, pitch, yaw has the rotation Rz Ry Rx R.
+        """Return R (3, 3): an object's own frame is turned by its angles, after R.
 
         Identity, but for what the scene has pitched by about +-90 degrees, where roll and yaw are
         one: its angles count from there.
@@ -104,6 +110,33 @@ class SpatialScene:
         down = self.scene.object_placement(name).rotation[2, 0]  # -sin(pitch)
         pitched = np.hypot(*self.scene.object_placement(name).rotation[2, 1:]) < LEVEL
         return pin.rpy.rpyToMatrix(0.0, -np.sign(down) * 0.5 * np.pi if pitched else 0.0, 0.0)
+
+    def rotation(self, name: str, angles: np.ndarray) -> np.ndarray:
+        """Return the rotation (3, 3) of an object's own frame.
+
+        Args:
+            name: A free object.
+            angles: (3) roll, pitch, yaw [rad].
+        """
+        roll, pitch, yaw = angles
+        if name in self.pitch_first:
+            turn = Rotation.from_euler("ZXY", (yaw, roll, pitch)).as_matrix()
+        else:
+            turn = pin.rpy.rpyToMatrix(roll, pitch, yaw)
+        return np.asarray(turn @ self.own_turn(name))
+
+    def angles(self, name: str, rotation: np.ndarray) -> np.ndarray:
+        """Return roll, pitch, yaw (3) of an object [rad], the inverse of :meth:`rotation`.
+
+        Args:
+            name: A free object.
+            rotation: (3, 3) of its own frame.
+        """
+        turn = rotation @ self.own_turn(name).T
+        if name not in self.pitch_first:
+            return np.asarray(pin.rpy.matrixToRpy(turn))
+        yaw, roll, pitch = Rotation.from_matrix(turn).as_euler("ZXY")
+        return np.array((roll, pitch, yaw))
 
     @property
     def state_names(self) -> tuple[str, ...]:

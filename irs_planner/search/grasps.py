@@ -81,9 +81,7 @@ def draw_grasps(
     frames = model.robot_contacts(states)
     good = _touches(model, frames, number) & _clear(model, frames, moved)
     if model.settings.height < 1.0:
-        heights = model.dynamics.find_contacts(states).point[..., -1]
-        heights = heights[np.arange(count)[:, np.newaxis], chosen]
-        good &= ((heights <= highest[model.pair_object[chosen]]) | (chosen < 0)).all(axis=1)
+        good &= _low(model, states, chosen, highest, good)
     return np.asarray(states[good & (np.abs(error) <= 1.0).all(axis=1)])
 
 
@@ -97,6 +95,32 @@ def _highest(model: SearchModel, state: np.ndarray) -> np.ndarray:
         for name, z in zip(dynamics.object_names, center, strict=True)
     ]
     return np.asarray(lowest + model.settings.height * (center - lowest))
+
+
+def _low(
+    model: SearchModel,
+    states: np.ndarray,
+    chosen: np.ndarray,
+    highest: np.ndarray,
+    good: np.ndarray,
+) -> np.ndarray:
+    """Tell whether grasps are low enough; where the robot reaches no lower, the lowest are.
+
+    Args:
+        model: The problem.
+        states: (K, n) x.
+        chosen: (K, 2) pairs that touch, -1 for none.
+        highest: (O) up to which objects may be touched [m].
+        good: (K) whether a grasp succeeded.
+    """
+    heights = model.dynamics.find_contacts(states).point[..., -1]
+    heights = heights[np.arange(len(chosen))[:, np.newaxis], chosen]
+    item, used = model.pair_object[chosen], chosen >= 0
+    lowest = np.full(len(highest), np.inf)
+    np.minimum.at(lowest, item[used & good[:, np.newaxis]], heights[used & good[:, np.newaxis]])
+    highest = np.where(lowest > highest, lowest + model.settings.clearance, highest)
+    within = heights <= highest[item]
+    return np.asarray((within | ~used).all(axis=1))
 
 
 def retreat(model: SearchModel, state: np.ndarray, moved: np.ndarray) -> np.ndarray | None:

@@ -135,12 +135,12 @@ def test_full_turns_are_none(tmp_path) -> None:
     assert whole.goal[5] == pytest.approx(problem.goal[5])
 
 
-def test_an_upright_pitch_is_refused_by_name(tmp_path) -> None:
+def test_what_pitches_far_does_not_roll_as_far(tmp_path) -> None:
     scene = str(write_scene(tmp_path, "carton"))
-    with pytest.raises(ConfigError, match=r"thing/pitch is 1.57 rad, where roll and yaw are one"):
-        scene_problem(scene, {"thing/x": 0.6}, {"thing/pitch": np.pi / 2.0})
-    # Near it they are two.
-    assert scene_problem(scene, {"thing/x": 0.6}, {"thing/pitch": 0.45 * np.pi})
+    with pytest.raises(ConfigError, match=r"goal: thing/roll is 1.57 rad and thing/pitch 1.57"):
+        scene_problem(scene, {"thing/roll": np.pi / 2.0, "thing/pitch": np.pi / 2.0})
+    with pytest.raises(ConfigError, match=r"start: thing/roll is -1.57 rad and thing/pitch 0"):
+        scene_problem(scene, {"thing/pitch": 1.5}, {"thing/roll": -np.pi / 2.0})
 
 
 def test_what_moves_in_itself_is_refused_by_name(tmp_path) -> None:
@@ -229,7 +229,7 @@ def test_a_thing_that_leans_on_a_wall_and_a_table_is_pushed_out_of_both(tmp_path
 def test_things_are_touched_as_low_as_asked(tmp_path) -> None:
     problem = build_problem(scene_problem(str(write_scene(tmp_path, "can")), {"thing/x": 0.6}))
     state, heights = problem.initial_state, {}
-    for share in (1.0, 0.6):
+    for share in (1.0, 0.6, 0.02):
         model = SearchModel(problem, SearchSettings(height=share))
         everything = np.ones(len(model.joints), dtype=bool)
         draw = np.random.default_rng(0)
@@ -241,3 +241,6 @@ def test_things_are_touched_as_low_as_asked(tmp_path) -> None:
     assert heights[1.0].max() > 0.1
     assert len(heights[0.6]) > 5
     assert heights[0.6].max() <= 0.6 * HEIGHT / 2.0 + 1e-9
+    # No link reaches a millimetre above the table: as low as one does.
+    assert len(heights[0.02]) > 5
+    assert heights[0.02].max() <= heights[1.0].min() + 0.005

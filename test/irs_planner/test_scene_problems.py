@@ -23,6 +23,9 @@ from irs_planner.search.parts import at_once
 from irs_planner.search.search_model import ROOM, SearchModel
 
 GOAL = {"thing/x": 0.62, "thing/y": 0.06}
+TALL = """<robot name="thing"><link name="thing"><inertial><mass value="0.5"/>
+  <inertia ixx="0.0018" iyy="0.0018" izz="0.0003" ixy="0" ixz="0" iyz="0"/></inertial>
+  <collision><geometry><box size="0.06 0.06 0.2"/></geometry></collision></link></robot>"""
 
 
 @pytest.fixture(params=SOLIDS)
@@ -169,3 +172,24 @@ def test_what_begins_pitched_by_a_right_angle_is_pushed_like_anything_else(pitch
     end = motions[-1][1].states[-1]
     assert end[0] == pytest.approx(0.66, abs=0.02)
     assert end[2] == pytest.approx(TOP + 0.05, abs=0.005)
+
+
+@pytest.mark.parametrize("axis", ["roll", "pitch"])
+def test_a_tall_box_is_tipped_onto_its_side(axis, tmp_path):
+    """What pitches by a right angle does so before it rolls: no angles are one there."""
+    path = write_scene(tmp_path, "carton")
+    scene = yaml.safe_load(path.read_text())
+    scene["objects"]["thing"]["xyz"] = [*PLACE, TOP + 0.1]
+    path.write_text(yaml.safe_dump(scene))
+    (tmp_path / "thing.urdf").write_text(TALL)
+    problem = build_problem(scene_problem(str(path), {f"thing/{axis}": 0.5 * np.pi}))
+    dynamics = problem.dynamics
+    settings = SearchSettings(refinements=0, shortening=0.0, hold=False)
+    status, motions = at_once(search_globally(problem, settings))
+    assert status is PlanStatus.SUCCEEDED
+    end = motions[-1][1].states[-1]
+    pose = dynamics.object_poses(end)["thing"]
+    assert abs(pose.rotation[2, 2]) < 0.1
+    assert abs(pose.rotation[2, 1 if axis == "roll" else 0]) > 0.99
+    assert end[2] == pytest.approx(TOP + 0.03, abs=0.005)
+    np.testing.assert_allclose(dynamics.state_of({"thing": pose}, end[6:13]), end, atol=1e-9)

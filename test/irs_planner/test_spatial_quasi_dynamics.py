@@ -21,9 +21,10 @@ ARM = np.array([-0.11575922, 0.26992102, 0.0, -1.94060868, 0.0, 0.93106296, 0.0]
 """The ball is 40 mm before the side of the box that faces the arm."""
 
 
-@pytest.fixture(scope="module")
-def model():
-    return SpatialQuasiDynamics(load_spatial_scene("iiwa_push"))
+@pytest.fixture(scope="module", params=[0.0, 1.5], ids=["rolls first", "pitches first"])
+def model(request):
+    model = SpatialQuasiDynamics(load_spatial_scene("iiwa_push"))
+    return model.for_angles([0.0, 0.0, 0.0, 0.0, request.param, 0.0])
 
 
 def random_steps(model, count, seed=0, state_noise=0.02, input_noise=0.1):
@@ -257,8 +258,9 @@ def test_inertia_is_the_kinetic_energy_of_pinocchio(model):
     step = 1e-6
     for angles in rng.uniform(-1.2, 1.2, (20, 3)):
         q, rate = np.array([*BOX[:3], *angles, *np.zeros(7)]), rng.normal(size=6)
-        rotation = pin.rpy.rpyToMatrix(angles)
-        turned = pin.rpy.rpyToMatrix(angles + step * rate[3:])
+        rotation, turned = (
+            model.scene.rotation("box", a) for a in (angles, angles + step * rate[3:])
+        )
         twist = np.concatenate((rotation.T @ rate[:3], pin.log3(rotation.T @ turned) / step))
         energy = 0.5 * twist @ inertia.matrix() @ twist
         mass = model.inertia(q[np.newaxis])[0]
@@ -329,9 +331,19 @@ def test_states_and_object_poses_are_inverse(model):
     np.testing.assert_allclose(found, state, atol=1e-12)
 
 
-def test_upside_down_pitch_has_no_solution_but_no_exception(model):
+def test_what_is_pitched_first_is_pitched_then_rolled_then_yawed(model):
+    angles = np.array([0.3, -1.2, 2.0])
+    about = [pin.rpy.rpyToMatrix(*np.diag(angles)[k]) for k in (2, 0, 1)]
+    if not model.scene.pitch_first:
+        about[1:] = about[:0:-1]
+    expected = about[0] @ about[1] @ about[2]
+    np.testing.assert_allclose(model.scene.rotation("box", angles), expected, atol=1e-12)
+    np.testing.assert_allclose(model.scene.angles("box", expected), angles, atol=1e-12)
+
+
+def test_where_two_angles_are_one_there_is_no_solution_but_no_exception(model):
     q = np.array([*BOX, *ARM])
-    q[4] = 0.5 * np.pi
+    q[3 if model.scene.pitch_first else 4] = 0.5 * np.pi
     state = model.complete(q[np.newaxis])[0]
     assert np.isfinite(state).all()
     assert np.isnan(model.step(state, q[6:])[:6]).all()
