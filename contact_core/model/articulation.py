@@ -137,8 +137,8 @@ def _from_tree(
         _check_inertia(model, joint)
         parent = last[model.parents[joint]]
         if model.joints[joint].shortname() == PLANAR:
-            axis = elements[model.names[joint]].find("axis")
-            bodies += _planar_bodies(model, joint, parent, len(bodies), axis)
+            element = elements[model.names[joint]]
+            bodies += _planar_bodies(model, joint, parent, len(bodies), element)
         else:
             bodies.append(_body(model, joint, parent, mimics, elements))
         last[joint] = len(bodies) - 1
@@ -167,6 +167,10 @@ def _body(
     if kind == FREE and damping is not None:
         # URDF has no ball joints, so that one of a SDF is written as a floating one.
         kind, law = BALL, JointLaw(damping=float(damping))
+    elif kind == FREE and name in elements:
+        law = replace(law, damping=_loss(elements[name], "damping"))
+        if _loss(elements[name], "friction"):
+            warnings.warn(f"joint '{name}' floats: friction ignored", ModelWarning, stacklevel=5)
     if kind == FREE and parent >= 0:
         raise ModelError(f"joint '{name}' floats on a link that moves (valid: on the root link)")
     return MovingBody(
@@ -180,6 +184,12 @@ def _body(
         mimic=mimics.get(name),
         start=_UPRIGHT if kind == BALL else (0.0,),
     )
+
+
+def _loss(joint: ElementTree.Element, key: str) -> float:
+    """Return damping or friction of a joint, which Pinocchio reads of those with one axis."""
+    dynamics = joint.find("dynamics")
+    return 0.0 if dynamics is None else float(dynamics.get(key, "0"))
 
 
 def _with_extensions(law: JointLaw, joint: ElementTree.Element) -> JointLaw:
@@ -219,10 +229,10 @@ def _law(model: pin.Model, source: pin.JointModel) -> JointLaw:
 
 
 def _planar_bodies(
-    model: pin.Model, joint: int, parent: int, first: int, axis: ElementTree.Element | None
+    model: pin.Model, joint: int, parent: int, first: int, element: ElementTree.Element
 ) -> Iterator[MovingBody]:
-    """Two slides in the plane and a turn about its normal, URDF's axis."""
-    name = str(model.names[joint])
+    """Two slides in the plane and a turn about its normal, URDF's axis, of the same losses."""
+    name, axis = str(model.names[joint]), element.find("axis")
     normal = np.array((axis.get("xyz", "") if axis is not None else "1 0 0").split(), dtype=float)
     normal /= np.linalg.norm(normal)
     # For the normal z the slides are x and y, and for another one they follow it cyclically.
@@ -230,7 +240,7 @@ def _planar_bodies(
     slide = np.eye(3)[start] - normal[start] * normal
     slide /= np.linalg.norm(slide)
     still = pin.SE3.Identity()
-    law = JointLaw(damping=float(model.damping[model.joints[joint].idx_v]))
+    law = JointLaw(damping=_loss(element, "damping"), friction=_loss(element, "friction"))
     yield MovingBody(
         f"{name}_x", parent, PRISMATIC, _triple(slide), model.jointPlacements[joint],
         pin.Inertia.Zero(), law,

@@ -104,10 +104,8 @@ def read_extensions(robot: ElementTree.Element, where: str) -> bool:
     """
     for joint in robot.findall("joint"):
         joint.attrib.pop(ARMATURE, None)  # It is ours.
-    for reason in malformed(robot, where):
-        raise ModelError(f"{where}: {reason}")
+    check_numbers(robot, where)
     _check_quaternions(robot, where)
-    _name_zero_limits(robot, where)
     completed = _complete_inertials(robot, where)
     rotors = _read_rotors(robot, where)
     surfaces = read_surfaces(robot, where)
@@ -118,6 +116,21 @@ def read_extensions(robot: ElementTree.Element, where: str) -> bool:
         robot.set("version", CAPSULE_VERSION)
     foreign = _drop_foreign(robot, where)
     return foreign or rotors or surfaces or planes or completed or bool(capsules)
+
+
+def check_numbers(robot: ElementTree.Element, where: str) -> None:
+    """Check the numbers of a URDF, also of one that was made of a SDF; name limits of zero.
+
+    Args:
+        robot: Its root element.
+        where: What it is, for errors and warnings.
+
+    Raises:
+        ModelError: If an attribute is not the numbers that it has to be.
+    """
+    for reason in malformed(robot, where):
+        raise ModelError(f"{where}: {reason}")
+    _name_zero_limits(robot, where)
 
 
 def reflected_inertia(inertia: str, ratio: str) -> float:

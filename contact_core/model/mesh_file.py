@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
+import struct
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
 
 import coal
 import numpy as np
@@ -19,6 +25,8 @@ from contact_core.multibody.collision.shapes import (
 _UNIT = re.compile(rb"<unit\b[^>]*?\bmeter\s*=\s*[\"']([^\"']+)[\"']")
 _CLOSED = 1e-6  # areas that should cancel out are rounded numbers
 _HEAD = 1 << 16  # bytes in which a DAE says its unit
+_HEADER = 12  # bytes of a GLB before its parts, which begin with their size and kind
+_DATA = "data:application/octet-stream;base64,"
 _TURNED = (".dae", ".gltf", ".glb")
 # A glTF has y up; what is forward there, z, becomes -y.
 _Z_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
@@ -39,8 +47,11 @@ def load_mesh(file: str | Path, scale: np.ndarray) -> coal.BVHModelBase:
     suffix = Path(file).suffix.lower()
     if suffix not in _TURNED:
         return coal.MeshLoader().load(str(file), np.asarray(scale, dtype=float))
-    mesh = coal.MeshLoader().load(str(file), np.ones(3))
-    turn = _metres(Path(file)) * np.eye(3) if suffix == ".dae" else _Z_UP
+    if suffix == ".dae":
+        mesh = coal.MeshLoader().load(str(file), np.ones(3))
+        turn = _metres(Path(file)) * np.eye(3)
+    else:
+        mesh, turn = _load_gltf(Path(file)), _Z_UP
     points, triangles = triangles_from_coal(mesh)
     return triangles_to_coal(points @ turn.T * scale, triangles)
 
@@ -53,6 +64,50 @@ def _metres(file: Path) -> float:
     if not 0.0 < value < np.inf:
         raise ValueError(f"{file} has a unit of {value:g} m")
     return value
+
+
+def _load_gltf(file: Path) -> coal.BVHModelBase:
+    """Load a glTF or GLB, y up. The loader leaves out the pose of a single root: it gets another.
+
+    Raises:
+        ValueError: If it cannot be read.
+    """
+    try:
+        content, data = _parts(file.read_bytes())
+        for buffer in content.get("buffers", []):
+            uri = buffer.get("uri")
+            if uri is not None and not uri.startswith("data:"):
+                data = (file.parent / unquote(uri)).read_bytes()
+            if uri is None or not uri.startswith("data:"):
+                buffer["uri"] = _DATA + base64.b64encode(data).decode()
+        for scene in content["scenes"]:
+            scene["nodes"] = [*scene["nodes"], len(content["nodes"])]
+        content["nodes"].append({})
+        _without_looks(content)
+    except (OSError, ValueError, KeyError, TypeError, struct.error) as error:
+        raise ValueError(f"{file} is no glTF that can be read: {error!r}") from error
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "copy.gltf"
+        copy.write_text(json.dumps(content))
+        return coal.MeshLoader().load(str(copy), np.ones(3))
+
+
+def _parts(raw: bytes) -> tuple[dict[str, Any], bytes]:
+    """Return the JSON of a glTF, and the data that comes with it in a GLB."""
+    if raw[:4] != b"glTF":
+        return json.loads(raw), b""
+    (size,) = struct.unpack_from("<I", raw, _HEADER)
+    text, rest = raw[_HEADER + 8 : _HEADER + 8 + size], raw[_HEADER + 8 + size :]
+    return json.loads(text), rest[8:]
+
+
+def _without_looks(content: dict[str, Any]) -> None:
+    """Drop what a copy elsewhere would look for in vain."""
+    for key in ("images", "textures", "samplers", "materials"):
+        content.pop(key, None)
+    for mesh in content.get("meshes", []):
+        for primitive in mesh["primitives"]:
+            primitive.pop("material", None)
 
 
 def read_solids(model: pin.Model, urdf: str, kind: pin.GeometryType) -> list[pin.GeometryObject]:
@@ -98,8 +153,8 @@ def inertia_of(solids: Iterable[pin.GeometryObject]) -> pin.Inertia | None:
     try:
         for solid in solids:
             geometry = solid.geometry
-            if isinstance(geometry, coal.BVHModelBase) and not _is_closed(geometry):
-                geometry = hull_to_coal(geometry.vertices())
+            if isinstance(geometry, coal.BVHModelBase):
+                geometry = _closed(geometry)
             moments = geometry.computeMomentofInertiaRelatedToCOM()
             own = pin.Inertia(geometry.computeVolume(), geometry.computeCOM(), moments)
             total += solid.placement.act(own)
@@ -108,10 +163,13 @@ def inertia_of(solids: Iterable[pin.GeometryObject]) -> pin.Inertia | None:
     return total if total.mass > 0.0 else None
 
 
-def _is_closed(mesh: coal.BVHModelBase) -> bool:
-    """Whether the areas of a mesh cancel out, as vectors, and point outwards."""
+def _closed(mesh: coal.BVHModelBase) -> coal.ShapeBase:
+    """Return a mesh whose areas cancel out, as vectors, and point outwards; else its hull."""
     points, corners = triangles_from_coal(mesh)
     a, b, c = points[corners].transpose(1, 0, 2)
     areas = np.cross(b - a, c - a)
     total = np.linalg.norm(areas, axis=1).sum()
-    return bool(np.linalg.norm(areas.sum(axis=0)) < _CLOSED * total) and mesh.computeVolume() > 0.0
+    if np.linalg.norm(areas.sum(axis=0)) >= _CLOSED * total:
+        return hull_to_coal(mesh.vertices())
+    # A mirrored mesh points inwards.
+    return mesh if mesh.computeVolume() > 0.0 else triangles_to_coal(points, corners[:, ::-1])

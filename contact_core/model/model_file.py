@@ -15,7 +15,7 @@ from pathlib import Path
 
 from contact_core.base.errors import ModelError
 from contact_core.model.elements import check_elements, parse, place
-from contact_core.model.extensions import read_extensions
+from contact_core.model.extensions import check_numbers, read_extensions
 from contact_core.model.mjcf.attach import attach_models
 from contact_core.model.sdf import SDF, has_old_axes, sdf_to_urdf
 from contact_core.model.vocabulary import REASONS, TABLES
@@ -60,6 +60,7 @@ def self_contained(text: str, where: str, folder: Path, roots: Sequence[Path] = 
             robot, changed = sdf_to_urdf(robot), True
         except ModelError as error:
             raise ModelError(f"{where}: {error}") from error
+        check_numbers(robot, where)
     else:
         changed = read_extensions(robot, where)
     for mesh in robot.iter("mesh"):

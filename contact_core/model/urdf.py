@@ -96,7 +96,8 @@ def malformed(robot: ElementTree.Element, where: str) -> Iterator[str]:
             for key, count in _NUMBERS.get(element.tag, {}).items():
                 value = element.get(key)
                 positive = key in _POSITIVE.get(element.tag, ())
-                if value is not None and not _are_numbers(value, count, positive):
+                endless = positive or element.tag == "limit"
+                if value is not None and not _are_numbers(value, count, positive, endless):
                     valid = "1 number" if count == 1 else f"{count} numbers"
                     valid += " >= 0" if positive else ""
                     yield (
@@ -119,12 +120,12 @@ def _without_looks(element: ElementTree.Element) -> Iterator[ElementTree.Element
             yield from _without_looks(child)
 
 
-def _are_numbers(text: str, count: int, positive: bool) -> bool:
+def _are_numbers(text: str, count: int, positive: bool, endless: bool) -> bool:
     try:
         numbers = [float(word) for word in text.split()]
     except ValueError:
         return False
-    known = not any(map(math.isnan, numbers))
+    known = not any(math.isnan(x) or (math.isinf(x) and not endless) for x in numbers)
     return len(numbers) == count and known and not (positive and min(numbers) < 0.0)
 
 

@@ -28,6 +28,7 @@ class MjcfJoints:
     Attributes:
         starts: Joint with one coordinate -> its value where the bodies are as the file places them
             [rad or m].
+        rests: Joint with one coordinate -> its springref [rad or m].
         springs: Joint -> stiffness [Nm/rad or N/m] and coordinate where it exerts nothing.
         limits: Joint -> greatest effort of all its actuators [Nm or N].
     """
@@ -41,6 +42,7 @@ class MjcfJoints:
             notes: Gets what is not simulated as it is written.
         """
         self.starts: dict[str, float] = {}
+        self.rests: dict[str, float] = {}
         self.springs: dict[str, tuple[float, float]] = {}
         self.limits: dict[str, float] = {}
         self._document, self._tree, self._notes = document, tree, notes
@@ -151,9 +153,11 @@ class MjcfJoints:
             if not (time > 0.0 and ratio > 0.0):
                 raise ModelError(f"springdamper must be 2 numbers > 0, got {time:g} {ratio:g}")
             self._relaxations[name] = float(time), float(ratio)
+        if stiffness < 0.0:
+            raise ModelError(f"stiffness='{attributes['stiffness']}' (valid: >= 0)")
+        self.starts[name], self.rests[name] = start, angle(number(attributes, "springref", "0"))
         if stiffness != 0.0 or name in self._relaxations:
-            self.springs[name] = stiffness, angle(number(attributes, "springref", "0"))
-        self.starts[name] = start
+            self.springs[name] = stiffness, self.rests[name]
         return joint, at.inverse()
 
     def inertia(self, coefficients: Mapping[str, float]) -> float:
@@ -195,3 +199,18 @@ class MjcfJoints:
             stiffness = float(inertias[v]) / (time * ratio) ** 2
             self.springs[name] = stiffness, self.springs[name][1]
             self._tree.damping[v] = 2.0 * inertias[v] / time
+
+
+def within(frame: pin.SE3, attributes: Mapping[str, str]) -> dict[str, str]:
+    """Return a joint's attributes as those of one that stands in the body itself.
+
+    Args:
+        frame: Pose in the body of the frame that the joint is in.
+        attributes: Its attributes, in that frame.
+    """
+    if frame == pin.SE3.Identity():
+        return dict(attributes)
+    position = frame.act(vector(attributes, "pos", 3, "0 0 0"))
+    axis = frame.rotation @ vector(attributes, "axis", 3, "0 0 1")
+    placed = {"pos": position, "axis": axis}
+    return {**attributes, **{k: " ".join(map(repr, v.tolist())) for k, v in placed.items()}}

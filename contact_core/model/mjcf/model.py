@@ -20,7 +20,7 @@ from contact_core.model.actuator import Actuator
 from contact_core.model.mjcf.actuators import read_actuators
 from contact_core.model.mjcf.document import MAIN, Document, number, vector
 from contact_core.model.mjcf.geom import FACETED, Geom, read_geom
-from contact_core.model.mjcf.joint import MjcfJoints
+from contact_core.model.mjcf.joint import MjcfJoints, within
 from contact_core.model.mjcf.rules import (
     WORLD,
     HeldBodies,
@@ -30,12 +30,18 @@ from contact_core.model.mjcf.rules import (
     paired,
     surroundings,
 )
-from contact_core.model.mjcf.tendon import fixed_tendons, kept_lengths, read_tendons
+from contact_core.model.mjcf.tendon import (
+    fixed_tendons,
+    follower_limits,
+    kept_lengths,
+    read_tendons,
+)
 from contact_core.model.moving_body import ModelKeyframe, Tendon
 
 # Elements of a body that only concern looks and sensors.
 _LOOKS = {"camera", "light", "site"}
-_BODY = ("body", "frame", "inertial", "joint", "freejoint", "geom")
+_JOINTS = ("joint", "freejoint")
+_BODY = ("body", "frame", "inertial", "geom", *_JOINTS)
 _SECTIONS = (
     "compiler", "option", "size", "visual", "statistic", "default", "extension", "asset",
     "worldbody", "contact", "equality", "tendon", "actuator", "sensor", "keyframe", "custom",
@@ -174,7 +180,9 @@ class _Reader:
         ranges = {name: self._range(name) for name in starts}
         following = dict(followers(self.document, starts))
         lengths = fixed_tendons(self.document, starts, following)
-        tendons, bounds = read_tendons(self.document, lengths, starts, self.repair, self.notes)
+        tendons, bounds = read_tendons(
+            self.document, lengths, self.joints.rests, self.repair, self.notes
+        )
         own = self.joints.limits | {name: t.law.effort for name, t in tendons.items()}
         actuators, limits = read_actuators(
             self.document, ranges, floating, own, lengths, tendons,
@@ -187,7 +195,7 @@ class _Reader:
             else:
                 joint = self.tree.joints[self.tree.getJointId(name)]
                 self.tree.upperEffortLimit[joint.idx_v] = limit
-        for name, (lower, upper) in bounds:
+        for name, (lower, upper) in (*bounds, *follower_limits(following, ranges)):
             self._narrow(name, lower, upper)
         taken = {*starts, *tendons}
         tendons |= kept_lengths(
@@ -217,11 +225,13 @@ class _Reader:
         return float(self.tree.lowerPositionLimit[q]), float(self.tree.upperPositionLimit[q])
 
     def _narrow(self, name: str, lower: float, upper: float) -> None:
-        """Limit a joint that has one coordinate to what a tendon allows, too."""
+        """Limit a joint that has one coordinate to what a tendon or a follower allows, too."""
         q = self.tree.joints[self.tree.getJointId(name)].idx_q
         least, most = self._range(name)
         if max(least, lower) > min(most, upper):
-            raise ModelError(f"joint '{name}' has no position within its tendons' ranges")
+            raise ModelError(
+                f"joint '{name}' has no position within the ranges of its tendons and followers"
+            )
         self.tree.lowerPositionLimit[q] = max(least, lower)
         self.tree.upperPositionLimit[q] = min(most, upper)
 
@@ -229,7 +239,7 @@ class _Reader:
         """Check that the file is one body that is fixed, so that it can be set free."""
         world = list(self.document.sections("worldbody"))
         roots = [element for element in world if element.tag == "body"]
-        joints = [e for root in roots for e in root if e.tag in ("joint", "freejoint")]
+        joints = [e for root in roots for e in root if e.tag in _JOINTS]
         others = [e.tag for e in world if e.tag in ("geom", "frame")]
         if len(roots) != 1 or joints or others:
             raise ModelError(
@@ -255,9 +265,10 @@ class _Reader:
                     place, frame=pose, childclass=child.get("childclass", place.childclass)
                 )
                 for part, where in self._parts(child, inside):
-                    if part.tag not in ("geom", "body"):
+                    if part.tag not in ("geom", "body", *_JOINTS):
                         raise ModelError(
-                            f"body '{place.body}': {part.tag} within a frame (valid: geom, body)"
+                            f"body '{place.body}': {part.tag} within a frame (valid: geom, body, "
+                            "joint)"
                         )
                     yield part, where
             elif child.tag in _BODY:
@@ -298,7 +309,8 @@ class _Reader:
                     inertia += geom.inertia()
             elif part.tag == "body":
                 bodies.append((part, where))
-        if not summed and place.body != WORLD:
+        weightless = not any(geom.body == place.body for geom in self.geoms)
+        if place.body != WORLD and (not summed or (given and weightless)):
             if not given:
                 raise ModelError(
                     f"body '{place.body}' has no inertial, and inertiafromgeom is {wanted}"
@@ -323,7 +335,7 @@ class _Reader:
         return pin.Inertia(mass, pose.translation, turn @ matrix @ turn.T)
 
     def _add_body(self, element: ElementTree.Element, place: _Place) -> None:
-        name = element.get("name", f"body_{len(self.bodies)}")
+        name = element.get("name") or self._new("body", f"body_{len(self.bodies)}")
         if name in self.bodies:
             raise ModelError(f"there are two bodies '{name}'")
         self.bodies.append(name)
@@ -333,15 +345,16 @@ class _Reader:
             pose = place.pose * place.frame * self.document.pose(element.attrib)
         except ModelError as error:
             raise ModelError(f"body '{name}': {error}") from error
-        joints = [child for child in element if child.tag in ("joint", "freejoint")]
+        own_place = _Place(name, place.joint, pose, childclass)
+        joints = [part for part in self._parts(element, own_place) if part[0].tag in _JOINTS]
         joint = place.joint
-        for count, child in enumerate(joints):
+        for count, (child, where) in enumerate(joints):
             attributes = (
                 {**child.attrib, "type": "free"}
                 if child.tag == "freejoint"
-                else self.document.attributes(child, childclass)
+                else within(where.frame, self.document.attributes(child, where.childclass))
             )
-            own = f"{name}_joint" + (f"_{count}" if len(joints) > 1 else "")
+            own = self._new("joint", f"{name}_joint" + (f"_{count}" if len(joints) > 1 else ""))
             joint, pose = self.joints.add(
                 child.get("name", own), attributes, joint, pose, len(joints)
             )
@@ -354,6 +367,13 @@ class _Reader:
             self.parents[name] = self.welded[place.body]
         self._add_frame(name, joint, pose)
         self._add_parts(element, _Place(name, joint, pose, childclass))
+
+    def _new(self, kind: str, name: str) -> str:
+        """Return a name for what has none, which nothing of the kind has."""
+        taken = {element.get("name") for element in self.document.root.iter(kind)}
+        while name in taken:
+            name += "_"
+        return name
 
     def _check_body(self, name: str, element: ElementTree.Element) -> None:
         if element.get("mocap") == "true":
@@ -385,12 +405,16 @@ class _Reader:
         for body, inertia in self.inertias.items():
             frame = self.tree.frames[self.tree.getFrameId(body, pin.FrameType.BODY)]
             if frame.parentJoint and inertia.mass != 0.0:
+                before = self.tree.inertias[frame.parentJoint].mass
                 self.tree.appendBodyToJoint(frame.parentJoint, inertia, frame.placement)
-                joint = str(self.tree.names[frame.parentJoint])
-                if self.joint_weights.setdefault(joint, self.weights[body]) != self.weights[body]:
-                    raise ModelError(
-                        f"body '{body}' has another gravcomp than what it is fixed to (valid: one "
-                        "for both)"
+                joint, weight = str(self.tree.names[frame.parentJoint]), self.weights[body]
+                known = self.joint_weights.setdefault(joint, weight)
+                if known != weight:
+                    mean = (before * known + inertia.mass * weight) / (before + inertia.mass)
+                    self.joint_weights[joint] = mean
+                    self.notes.append(
+                        f"body '{body}' has another gravcomp than what it is fixed to: together "
+                        f"{1.0 - mean:.3g}"
                     )
 
     def _poses(self) -> dict[str, pin.SE3]:

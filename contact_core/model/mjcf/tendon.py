@@ -18,7 +18,7 @@ from contact_core.model.mjcf.rules import OF_LENGTHS
 from contact_core.model.moving_body import JointLaw, Tendon
 
 _PASSIVE = ("stiffness", "damping", "frictionloss", "armature")
-_AUTOMATIC = -1.0  # a springlength: that at the start
+_AUTOMATIC = -1.0  # a springlength: that where the joints' springs are at rest
 _SLIGHT = 1e-9  # what rounding leaves of a length
 
 
@@ -59,6 +59,23 @@ def _length(
     return Length(coefficients, {j: r for j, r in ratios.items() if abs(r) > least}, offset)
 
 
+def follower_limits(
+    following: Mapping[str, tuple[str, float, float]],
+    ranges: Mapping[str, tuple[float, float]],
+) -> Iterator[tuple[str, tuple[float, float]]]:
+    """Yield joints that follow no other, and between what followers limit them.
+
+    Args:
+        following: Joint -> the one it follows, its coordinate per that one's, and its offset.
+        ranges: Joint -> its own lower and upper limit [rad or m].
+    """
+    for name in following:
+        length = _length({name: 1.0}, following)
+        for joint, ratio in length.ratios.items():
+            ends = np.sort((np.array(ranges[name]) - length.offset) / ratio)
+            yield joint, (float(ends[0]), float(ends[1]))
+
+
 def fixed_tendons(
     document: Document,
     starts: Mapping[str, float],
@@ -93,7 +110,7 @@ def fixed_tendons(
 def read_tendons(
     document: Document,
     lengths: Mapping[str, Length],
-    starts: Mapping[str, float],
+    rests: Mapping[str, float],
     repair: bool,
     notes: list[str],
 ) -> tuple[dict[str, Tendon], list[tuple[str, tuple[float, float]]]]:
@@ -102,7 +119,7 @@ def read_tendons(
     Args:
         document: The file.
         lengths: See :func:`fixed_tendons`.
-        starts: Joint with one coordinate -> where it starts.
+        rests: Joint with one coordinate -> its springref [rad or m].
         repair: Whether what spatial tendons exert is left out.
         notes: Gets what is.
 
@@ -136,7 +153,7 @@ def read_tendons(
             limits.append((joint, (float(own[0]), float(own[1]))))
             ends = np.array([-np.inf, np.inf])
         if law or len(length.ratios) > 1:
-            tendons[length.name] = _tendon(document, attributes, name, length, starts, ends, notes)
+            tendons[length.name] = _tendon(document, attributes, name, length, rests, ends, notes)
     return tendons, limits
 
 
@@ -145,13 +162,13 @@ def _tendon(
     attributes: Mapping[str, str],
     name: str,
     length: Length,
-    starts: Mapping[str, float],
+    rests: Mapping[str, float],
     ends: np.ndarray,
     notes: list[str],
 ) -> Tendon:
     rest = numbers(attributes, "springlength", str(_AUTOMATIC))
     if rest[0] == _AUTOMATIC:
-        rest = np.array([length.at(starts)])
+        rest = np.array([length.at(rests)])
     effort = np.inf
     if document.limited(attributes, "actuatorfrcrange", "actuatorfrclimited"):
         limits = vector(attributes, "actuatorfrcrange", 2)

@@ -56,6 +56,17 @@ def test_a_floating_joint_is_a_free_body():
         read_articulation(chain)
 
 
+def test_joints_of_several_axes_have_losses_too():
+    losses = '<dynamics damping="0.5" friction="{}"/>'
+    planar = robot(joint("j", "planar", "a", "b", losses.format(3)), links="ab")
+    laws = [body.law for body in read_articulation(planar).bodies]
+    assert [(law.damping, law.friction) for law in laws] == [(0.5, 3.0)] * 3
+    floating = robot(joint("j", "floating", "a", "b", losses.format(0)), links="ab")
+    assert read_articulation(floating).bodies[0].law.damping == 0.5
+    with pytest.warns(ModelWarning, match="joint 'j' floats: friction ignored"):
+        read_articulation(floating.replace('friction="0"', 'friction="3"'))
+
+
 def test_a_mimic_joint_may_come_before_its_master_and_follow_another_one():
     follow = '<mimic joint="{}" multiplier="{}" offset="{}"/>'
     text = robot(

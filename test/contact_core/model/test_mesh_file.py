@@ -67,6 +67,29 @@ def test_y_of_a_gltf_is_up(tmp_path, kind):
     np.testing.assert_allclose(shape.placement.translation, [0.0, -0.2, 0.6], atol=1e-6)
 
 
+@pytest.mark.parametrize("kind", ["glb", "gltf"])
+def test_the_poses_of_all_nodes_of_a_gltf_count(tmp_path, kind):
+    """Also that of a single root, which Assimp's users take for a turn to y up."""
+    trimesh = pytest.importorskip("trimesh")
+    transform = trimesh.transformations.euler_matrix
+    scene = trimesh.Scene(base_frame="base")
+    outer, inner = transform(0.3, 0.2, 0.1), transform(0.0, 0.0, 0.5)
+    outer[:3, 3], inner[:3, 3] = (1.0, 2.0, 3.0), (0.1, 0.0, 0.0)
+    box = trimesh.creation.box(extents=(0.2, 0.4, 0.6))
+    scene.graph.update("outer", "base", matrix=outer)
+    scene.add_geometry(box, "box", parent_node_name="outer", transform=inner)
+    file = tmp_path / f"box.{kind}"
+    scene.export(file)
+    (found,) = collision_shapes(urdf(file), meshes=True)
+    corners = trimesh.transform_points(box.vertices, outer @ inner)
+    expected = np.column_stack((corners[:, 0], -corners[:, 2], corners[:, 1]))
+    points = found.placement.act(pin.SE3.Identity()).translation
+    size = found.shape.mesh.vertices if found.shape.mesh is not None else np.zeros((1, 3))
+    vertices = size @ found.placement.rotation.T + points
+    np.testing.assert_allclose(vertices.min(axis=0), expected.min(axis=0), atol=1e-6)
+    np.testing.assert_allclose(vertices.max(axis=0), expected.max(axis=0), atol=1e-6)
+
+
 def test_an_upright_gltf_is_that_of_drake(tmp_path):
     from pydrake.geometry import Convex, SceneGraph
     from pydrake.multibody.parsing import Parser
@@ -95,9 +118,13 @@ def test_an_upright_gltf_is_that_of_drake(tmp_path):
 
 
 @pytest.mark.parametrize("missing", [0, 1])
-def test_a_closed_mesh_has_the_inertia_of_its_walls_and_another_one_that_of_its_hull(missing):
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_a_closed_mesh_has_the_inertia_of_its_walls_and_another_one_that_of_its_hull(
+    missing, mirrored
+):
     points, triangles = trough()
-    mesh = triangles_to_coal(points, triangles[missing:])
+    triangles = triangles[missing:, ::-1] if mirrored else triangles[missing:]
+    mesh = triangles_to_coal(points, triangles)
     place = pin.SE3(pin.rpy.rpyToMatrix(0.1, 0.2, 0.3), np.array([1.0, 2.0, 3.0]))
     solid = pin.GeometryObject("trough", 0, 0, place, mesh)
     boxes = [((WIDTH, WIDTH, WALL), 0.0), *[((WALL, WIDTH, WIDTH - WALL), x) for x in (-1, 1)]]

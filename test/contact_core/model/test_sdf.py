@@ -176,6 +176,9 @@ REFUSED = [
     ),
     (sdf(link("a") + "<frame name='f'><pose relative_to='g'/></frame>" + "<link name='b'><pose "
          "relative_to='f'/></link>"), "no frame 'g'"),
+    (sdf(link("a") + link("b").replace("<mass>2<", "<mass>2,0<") + joint("j", "a", "b", "fixed")),
+        r"link 'b': mass value='2,0' .* valid: 1 number"),
+    (sdf(link("a").replace("<mass>2<", "<mass>inf<")), "link 'a': mass value='inf'"),
     ("<sdf><include><uri>model://m</uri></include></sdf>", "include 'model://m' .line 1.: cannot"),
     (
         sdf(link("a") + joint("j", "world", "a", "ball", "<xyz>0 0 1</xyz><dynamics>"
@@ -219,6 +222,12 @@ def test_a_joint_of_drake_may_follow_another_one(tmp_path):
 def test_self_collision_has_to_be_asked_for(tmp_path):
     with pytest.warns(ModelWarning, match="collides with itself: ask for it"):
         urdf(sdf("<self_collide>true</self_collide>" + link("a")), tmp_path)
+
+
+def test_an_effort_of_zero_is_taken_as_none_and_named(tmp_path):
+    axis = "<xyz>0 0 1</xyz><limit><effort>0</effort></limit>"
+    with pytest.warns(ModelWarning, match="limits of zero taken as none: effort of 'j'"):
+        urdf(sdf(link("a") + joint("j", "world", "a", axis=axis)), tmp_path)
 
 
 def test_a_file_of_the_name_sdf_is_read(tmp_path):
