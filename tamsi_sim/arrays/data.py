@@ -47,10 +47,10 @@ STUCK = 7
 REJECTED = 8
 """Steps that were too long for the accuracy, and taken again."""
 COUNTERS = 9
-# Entries of Work.pace: length of the step that is taken, of the one to try next, and what is left
-# of the time to advance by [s].
-LENGTH, NEXT, LEFT = 0, 1, 2
-PACE = 3
+# Entries of Work.pace: length of the step that is taken, of the one to try next, what is left of
+# the time to advance by, and length of the last of our own steps that was taken [s].
+LENGTH, NEXT, LEFT, LAST = 0, 1, 2, 3
+PACE = 4
 # Entries of EnergyWatch.ledger: energy at the start, work of drives and applied forces since,
 # what there was to move things, the weights' potential at the start and where it was lowest; and
 # 1 if it was too much.
@@ -67,7 +67,8 @@ class Drives(NamedTuple):
             joints have none, only the damping counts there.
         damping: (nv) its constant damping [Nm s/rad or N s/m].
         damping_ratio: (nv) its damping relative to critical, 2 ratio sqrt(K m_ii).
-        effort_limit: (nv) bound on its effort [Nm or N].
+        effort_limit: (nv) bound on its effort, about effort_center [Nm or N].
+        effort_center: (nv) zero, unless several actuators with limits of their own drive a joint.
         target: (nv) its target position at the start of the next step.
         target_rate: (nv) change of the target per step.
         feedforward: (nv) effort that it adds to that of the controller [Nm or N].
@@ -78,6 +79,7 @@ class Drives(NamedTuple):
     damping: Annotated[np.ndarray, float, "nv"]
     damping_ratio: Annotated[np.ndarray, float, "nv"]
     effort_limit: Annotated[np.ndarray, float, "nv"]
+    effort_center: Annotated[np.ndarray, float, "nv"]
     target: Annotated[np.ndarray, float, "nv"]
     target_rate: Annotated[np.ndarray, float, "nv"]
     feedforward: Annotated[np.ndarray, float, "nv"]
@@ -429,7 +431,7 @@ class Work(NamedTuple):
         contact_impulse: (nv) sum of J^T f h since it was last cleared [Nms or Ns].
         drift: (nv) with which free bodies move besides their end velocity in a step.
         counters: (9) see the names above.
-        pace: (3) see the names above.
+        pace: (4) see the names above.
         spin: Of trees that spin.
         stash: Where steps that are tried start from.
         kinematics: Where bodies are, and how they move.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from contact_core.base.kernel import inner_kernel, kernel
-from tamsi_sim.arrays.data import LEFT, LENGTH, STEPS, ShearMemory
+from tamsi_sim.arrays.data import LAST, LEFT, LENGTH, STEPS, ShearMemory
 from tamsi_sim.arrays.simulation import PERIOD, Simulation, phase
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.scheme.error_control import advance_accurately
@@ -50,7 +50,7 @@ def _advance(simulation: Simulation, steps: int) -> int:
             simulation.counters[STEPS] += steps
         return status
     # Another simulation may have the same workspace.
-    pace[LENGTH] = simulation.settings.time_step
+    pace[LENGTH] = pace[LAST] = simulation.settings.time_step
     for _ in range(steps):
         status = step(simulation)
         if status != OK:
@@ -134,13 +134,20 @@ def _roll(
         copy_array(state.v, velocities[k])
         if k < inputs.shape[0]:
             copy_array(inputs[k], driven)
+            recorded = k < contact_force.shape[0]
+            if recorded and simulation.settings.accuracy > 0.0:
+                copy_array(simulation.contact_impulse, contact_force[k])
             for t in range(inputs.shape[1] - nv):
                 simulation.tendon_drives.feedforward[t] = inputs[k, nv + t]
             status = _advance(simulation, 1)
             if status != OK:
                 return status
-            if k < contact_force.shape[0]:
-                found = simulation.contacts.number[0]
-                add_impulses(simulation, contact_force[k], 1.0, found)
+            if recorded:
+                if simulation.settings.accuracy > 0.0:
+                    for i in range(nv):
+                        given = simulation.contact_impulse[i] - contact_force[k, i]
+                        contact_force[k, i] = given / simulation.settings.time_step
+                else:
+                    add_impulses(simulation, contact_force[k], 1.0, simulation.contacts.number[0])
                 copy_array(simulation.joint_forces.force, joint_force[k])
     return OK

@@ -21,7 +21,7 @@ from contact_core.multibody.rigid_body.configuration import (
     configuration_change,
     move_configuration,
 )
-from tamsi_sim.arrays.data import LEFT, LENGTH, NEXT, REJECTED, STEPS
+from tamsi_sim.arrays.data import LAST, LEFT, LENGTH, NEXT, REJECTED, STEPS
 from tamsi_sim.arrays.simulation import Simulation
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.scheme.contact import project
@@ -76,7 +76,7 @@ def advance_accurately(simulation: Simulation) -> int:
         _remember(simulation)
         status, longest = _try_step(simulation, h)
         if status == OK and (longest >= h or h <= SHORTEST):
-            longest = max(longest, h)
+            longest, pace[LAST] = max(longest, h), h
             pace[LEFT] = rest - h if h < rest else 0.0
             if h < rest or longest < pace[NEXT]:
                 pace[NEXT] = longest

@@ -160,12 +160,15 @@ def update_law(
     stiffness, damping = drives.stiffness[i], forces.damping[i]
     effort = stiffness * (drives.target[i] - position - h * rate) - damping * rate
     effort += drives.feedforward[i]
-    limit = drives.effort_limit[i]
-    if effort > limit:
-        force += limit
+    lowest, highest = (
+        drives.effort_center[i] - drives.effort_limit[i],
+        drives.effort_center[i] + drives.effort_limit[i],
+    )
+    if effort > highest:
+        force += highest
         piece += 1
-    elif effort < -limit:
-        force -= limit
+    elif effort < lowest:
+        force += lowest
         piece += 2
     else:
         force += effort

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
-from contact_core.base.errors import ConfigError, ModelError, choices, real_number
+from contact_core.base.errors import ConfigError, ModelError, ModelWarning, choices, real_number
 from contact_core.model.actuator import Actuator
 from tamsi_sim.arrays.data import Drives
 from tamsi_sim.simulation.model import BuiltModel
@@ -19,8 +21,9 @@ class Actuators(Mapping[str, Actuator]):
     One exerts nothing until it is first commanded. From then on the commanded actuators of a joint
     are its drive: their gains, summed, replace those in ``Engine.drives``, and what their commands
     exert is the drive's feedforward. Stiffness and damping are implicit, so that no gain limits the
-    step. The effort limit of a drive is that of its joint, or what its actuators reach together if
-    that is less.
+    step. Every actuator keeps its own limit, but of several that have stiffness or damping the sum
+    is limited, by what they reach together (a ModelWarning says so). The limit of the joint bounds
+    what all exert.
     """
 
     def __init__(self, built: BuiltModel, drives: Drives, tendon_drives: Drives) -> None:
@@ -36,6 +39,8 @@ class Actuators(Mapping[str, Actuator]):
         self._places = {name: nv + t for name, t in built.tendons.items()} | built.joints
         self._all = dict(built.actuators)
         self._commands: dict[str, float] = {}
+        for place in {place for place, _ in self._all.values()}:
+            self._name_shared_limits(place)
 
     def __getitem__(self, name: str) -> Actuator:
         """Return an actuator."""
@@ -71,6 +76,7 @@ class Actuators(Mapping[str, Actuator]):
                 f"actuator '{name}': no joint '{actuator.joint}' ({choices(self._places)})"
             )
         self._all[name] = self._places[actuator.joint], actuator
+        self._name_shared_limits(self._places[actuator.joint])
 
     def command(self, commands: Mapping[str, float]) -> None:
         """Command actuators; they hold their commands until the next.
@@ -115,7 +121,8 @@ class Actuators(Mapping[str, Actuator]):
             before, which hold their commands; (n, T, nv + nd) feedforward of both [Nm or N].
 
         Raises:
-            ConfigError: If commands are no finite numbers, or differ in shape.
+            ConfigError: If commands are no finite numbers, differ in shape, or change an effort
+                beside an actuator of the same joint that has stiffness and a limit.
             ModelError: If there is no such actuator.
         """
         self._check_names(commands)
@@ -136,7 +143,15 @@ class Actuators(Mapping[str, Actuator]):
         efforts = np.tile(held, (*shape, 1))
         for name, array in arrays.items():
             place, actuator = self._all[name]
-            efforts[..., place] += actuator.gain * self._clipped(name, array)
+            others = [a for where, a in self._all.values() if where == place and _moves(a)]
+            if not _moves(actuator) and any(np.isfinite(a.limit) for a in others):
+                raise ConfigError(
+                    f"actuator '{name}' cannot change over time beside another one of "
+                    f"'{actuator.joint}' that has stiffness or damping, and a limit: command it "
+                    "step by step"
+                )
+            change = _effort(actuator, self._clipped(name, array)) - _effort(actuator, 0.0)
+            efforts[..., place] += change
         return drives, tendon_drives, efforts
 
     def _check_names(self, names: Mapping[str, object]) -> None:
@@ -165,7 +180,35 @@ class Actuators(Mapping[str, Actuator]):
                 array[k] = 0.0
             drives.stiffness[k] = sum(a.stiffness for a in acting.values())
             drives.damping[k] = sum(a.damping for a in acting.values())
-            drives.feedforward[k] = sum(
-                a.offset + a.gain * commands[name] for name, a in acting.items()
+            drives.feedforward[k] = sum(_effort(a, commands[name]) for name, a in acting.items())
+            # What is no spring or damper is within its own limit already.
+            given = sum(_effort(a, commands[n]) for n, a in acting.items() if not _moves(a))
+            reach = sum(a.limit for a in acting.values() if _moves(a)) or np.inf
+            lowest, highest = (
+                np.clip(given + side * reach, -limits[place], limits[place]) for side in (-1.0, 1.0)
             )
-            drives.effort_limit[k] = min(sum(a.limit for a in acting.values()), limits[place])
+            endless = np.isinf(highest - lowest)
+            drives.effort_center[k] = 0.0 if endless else 0.5 * (lowest + highest)
+            drives.effort_limit[k] = np.inf if endless else 0.5 * (highest - lowest)
+
+    def _name_shared_limits(self, place: int) -> None:
+        """Warn of several springs and dampers on one joint of which one has a limit."""
+        own = {name: a for name, (where, a) in self._all.items() if where == place and _moves(a)}
+        if len(own) > 1 and any(np.isfinite(a.limit) for a in own.values()):
+            warnings.warn(
+                f"actuators {', '.join(own)} drive one joint by stiffness or damping, and have "
+                "limits: the sum is limited, not each",
+                ModelWarning,
+                stacklevel=3,
+            )
+
+
+def _moves(actuator: Actuator) -> bool:
+    """Whether what an actuator exerts depends on the motion of its joint."""
+    return actuator.stiffness > 0.0 or actuator.damping > 0.0
+
+
+def _effort(actuator: Actuator, command: Any) -> Any:
+    """What an actuator exerts at rest, within its limit where nothing else adds to it."""
+    effort = actuator.offset + actuator.gain * command
+    return effort if _moves(actuator) else np.clip(effort, -actuator.limit, actuator.limit)

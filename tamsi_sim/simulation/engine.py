@@ -11,9 +11,10 @@ import numpy as np
 
 from contact_core.base.errors import ConfigError, ModelError, choices, real_number, whole_number
 from contact_core.base.lazy import needs
+from contact_core.model.articulation import UNMOVED
 from contact_core.multibody.collision.arrays import NORMAL
 from contact_core.robot.scene_config import SolverConfig
-from tamsi_sim.arrays.data import LEFT, NEXT, STEPS, STUCK, Drives, ShearMemory, Work
+from tamsi_sim.arrays.data import LAST, LEFT, NEXT, STEPS, STUCK, Drives, ShearMemory, Work
 from tamsi_sim.arrays.settings import scheme_settings
 from tamsi_sim.arrays.simulation import make_simulation
 from tamsi_sim.arrays.status import STATUSES, StepStatus
@@ -214,6 +215,8 @@ class Engine:
     ) -> None:
         """Set the velocity of a free or kinematic body; a kinematic one keeps it until the next.
 
+        What joints carry on a kinematic body is left behind as far as they let it, by its inertia.
+
         Args:
             name: Name of the body, see ``BuiltModel.free_bodies``.
             linear: (3) velocity of its origin, world axes [m/s].
@@ -233,7 +236,18 @@ class Engine:
                 f"the velocities of '{name}' must be 3 numbers each, got {linear} and {angular}"
             )
         dof = self.built.free_bodies[name][1]
+        change = velocity.ravel() - self.v[dof : dof + 6]
         self.v[dof : dof + 6] = velocity.ravel()
+        if self.built.arrays.joints.armature[dof] >= UNMOVED and change.any():
+            self._leave_behind(dof, change)
+
+    def _leave_behind(self, dof: int, change: np.ndarray) -> None:
+        """Let joints give way to the jump (6) of the velocity of the root that carries them."""
+        ends = self.built.arrays.trees.first_dof
+        joints = slice(dof + 6, int(ends[ends > dof].min()))
+        if joints.start < joints.stop:
+            mass = self.observer.mass_matrix()[joints]
+            self.v[joints] -= np.linalg.solve(mass[:, joints], mass[:, dof : dof + 6] @ change)
 
     def set_state(self, q: np.ndarray, v: np.ndarray) -> None:
         """Set the state, checked; :attr:`q` and :attr:`v` can also be written in place.
@@ -469,7 +483,11 @@ class Engine:
         return tendon_states(self.built, self.work)
 
     def contacts(self) -> list[ContactPoint]:
-        """Return the contact points of the last step that carry a force."""
+        """Return the contact points of the last step that carry a force.
+
+        With an accuracy that is the last of the engine's own steps, which ends the user's;
+        :attr:`contact_impulse` is what all of them gave.
+        """
         found, forces, built = self.work.contacts, self.work.contact_forces, self.built
         points, moments = [], self.work.contact_moments.mean_moment
         for c in range(min(int(found.number[0]), len(found.depth))):
@@ -490,7 +508,7 @@ class Engine:
                     normal=frame[NORMAL].copy(),
                     depth=float(found.depth[c]),
                     force=frame.T @ local,
-                    impulse=self.time_step * frame.T @ local,
+                    impulse=float(self.work.pace[LAST]) * frame.T @ local,
                     moment=frame.T @ moments[c] if len(moments) else np.zeros(3),
                     slip=float(np.hypot(*forces.velocity[c, :NORMAL])),
                 )

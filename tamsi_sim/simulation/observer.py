@@ -18,6 +18,7 @@ import pinocchio as pin
 from contact_core.base.errors import ModelError, choices
 from contact_core.model.articulation import UNMOVED
 from contact_core.multibody.collision.shapes import PlacedShape, ShapeKind, shape_to_coal
+from contact_core.multibody.rigid_body.arrays import Joints
 from contact_core.robot.scene import Link
 from contact_core.robot.scene_config import SolverConfig
 from tamsi_sim.arrays.data import PAIRS, Work
@@ -35,6 +36,7 @@ from tamsi_sim.arrays.workspace import (
 )
 from tamsi_sim.scheme.stepper import evaluate_now
 from tamsi_sim.simulation.model import BuiltModel
+from tamsi_sim.simulation.tendons import tendon_length
 
 # A pair of shapes that starts deeper than this share of the thinner one was placed by mistake.
 MAX_START = 0.25
@@ -47,9 +49,10 @@ class Energy:
     Attributes:
         kinetic: 1/2 v^T M v, effective rotor inertias included, kinematic bodies left out.
         potential: Of the bodies' weights, zero where their centres are at the world's origin.
-        elastic: 1/2 k delta^2 over the contacts, and over the springs of joint friction and of
-            loop closures. While a ball presses at a fixed step h, it swings by up to h w / 4 of the
-            energy of its impact, w^2 = k / m, which is kept from before that to after it.
+        elastic: 1/2 k delta^2 over the contacts, and over the springs of joints, tendons, end
+            stops, joint friction and loop closures. While a ball presses at a fixed step h, it
+            swings by up to h w / 4 of the energy of its impact, w^2 = k / m, which is kept from
+            before that to after it.
     """
 
     kinetic: float
@@ -246,10 +249,17 @@ class Observer:
         centers = bodies.position + np.einsum("bij,bj->bi", bodies.rotation, inertias.center)
         slack = self._work.contact_forces.slack[:contacts]
         depth, stiffness = found.depth[:contacts] - slack, found.stiffness[:contacts]
-        bent = self._built.arrays.joints.presliding_stiffness @ self._deflection**2
+        joints, tendons = self._built.arrays.joints, self._built.arrays.tendons
+        bent = joints.presliding_stiffness @ self._deflection**2
+        single = joints.q >= 0
+        bent += _stored(joints, self._state.q[joints.q])[single].sum()
+        lengths = [
+            tendon_length(tendons, joints, t, self._state.q) for t in range(len(tendons.tree))
+        ]
+        bent += _stored(self._built.arrays.tendon_laws, np.array(lengths)).sum()
         springs = np.repeat(self._built.arrays.closures.stiffness, 3, axis=1)
         blocks = mass_blocks(self._built.arrays, self._work)
-        v = np.where(self._built.arrays.joints.armature < UNMOVED, self._state.v, 0.0)
+        v = np.where(joints.armature < UNMOVED, self._state.v, 0.0)
         return Energy(
             kinetic=0.5 * sum(float(v[i:j] @ m @ v[i:j]) for i, j, m in blocks),
             potential=-float(np.sum(inertias.mass[:, None] * inertias.gravity * centers)),
@@ -358,6 +368,13 @@ class Observer:
                 raise ModelError(f"{where} has pose {q.tolist()}, velocity {v.tolist()}")
             if abs(np.linalg.norm(q[-4:]) - 1.0) > 1e-6:
                 raise ModelError(f"{where} has quaternion {q[-4:]}, which must be unit")
+
+
+def _stored(laws: Joints, position: np.ndarray) -> np.ndarray:
+    """Twice the energy (n) in springs and end stops of joints or tendons (n) [J]."""
+    beyond = np.maximum(np.maximum(position - laws.upper, laws.lower - position), 0.0)
+    bent = np.where(laws.stiffness > 0.0, position - laws.rest, 0.0)
+    return np.asarray(laws.stiffness * bent**2 + laws.limit_stiffness * beyond**2)
 
 
 def _thickness(placed: PlacedShape) -> float:

@@ -13,7 +13,7 @@ from tamsi_sim.arrays.status import StepStatus
 
 @dataclass(frozen=True)
 class ContactPoint:
-    """One contact of the last step.
+    """One contact of the last step, see ``Engine.contacts``.
 
     Attributes:
         shape_a: Name of collision shape A.

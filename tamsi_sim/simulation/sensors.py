@@ -15,7 +15,7 @@ import numpy as np
 
 from contact_core.base.errors import ConfigError, ModelError, choices, real_number, whole_number
 from contact_core.multibody.rigid_body.joints import FREE
-from tamsi_sim.arrays.data import STEPS, Work
+from tamsi_sim.arrays.data import LAST, STEPS, Work
 from tamsi_sim.arrays.simulation import Simulation
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.arrays.workspace import body_pose
@@ -338,26 +338,28 @@ class Sensors(Mapping[str, np.ndarray]):
         while steps > 0:
             some, start = min(steps, *(s.wait for s in self._states.values())), work.counters[STEPS]
             status = advance(simulation, some - 1)
-            before = work.state.v.copy()
+            before, h = work.state.v.copy(), self._time_step
             if status == StepStatus.OK:
                 status = advance(simulation, 1)
             if status != StepStatus.OK:
                 # The last step is taken again in a larger workspace.
                 if status == StepStatus.TOO_MANY_CONTACTS:
-                    self._sample(work, int(work.counters[STEPS] - start), before)
+                    self._sample(work, int(work.counters[STEPS] - start), before, h)
                 return status
-            self._sample(work, some, before)
+            # With an accuracy, contacts are known of the last of our own steps.
+            last = float(work.pace[LAST])
+            self._sample(work, some, work.stash.v if last < h else before, last)
             steps -= some
         return int(StepStatus.OK)
 
-    def _sample(self, work: Work, steps: int, before: np.ndarray) -> None:
+    def _sample(self, work: Work, steps: int, before: np.ndarray, h: float) -> None:
         """Count steps, and sample the sensors that are due."""
         motion = None
         for name, state in self._states.items():
             state.wait -= steps
             if state.wait == 0:
                 mounted = self._mounted[name]
-                motion = motion or StepMotion(self._built, work, before, self._time_step)
+                motion = motion or StepMotion(self._built, work, before, h)
                 true = mounted.sensor.measure(self._built, work, motion)
                 state.value, state.wait = state.channel.sample(true), mounted.steps
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tamsi_sim.arrays.data import Work
+import numpy as np
+
+from contact_core.multibody.rigid_body.arrays import Joints
+from tamsi_sim.arrays.data import Tendons, Work
 from tamsi_sim.simulation.model import BuiltModel
 
 
@@ -23,6 +26,20 @@ class TendonState:
     force: float
 
 
+def tendon_length(tendons: Tendons, joints: Joints, number: int, q: np.ndarray) -> float:
+    """Return the length of a tendon, in its file's unit.
+
+    Args:
+        tendons: All of them.
+        joints: The joints.
+        number: Which tendon.
+        q: (nq) positions.
+    """
+    columns = tendons.columns[number]
+    positions = q[joints.q[tendons.dof[number, :columns]]]
+    return float(tendons.offset[number] + tendons.entry[number, :columns] @ positions)
+
+
 def tendon_states(built: BuiltModel, work: Work) -> dict[str, TendonState]:
     """Return where tendons are, and what they exerted in the last step.
 
@@ -33,7 +50,7 @@ def tendon_states(built: BuiltModel, work: Work) -> dict[str, TendonState]:
     tendons, states = built.arrays.tendons, {}
     for name, t in built.tendons.items():
         dofs, entry = tendons.dof[t, : tendons.columns[t]], tendons.entry[t, : tendons.columns[t]]
-        length = tendons.offset[t] + entry @ work.state.q[built.arrays.joints.q[dofs]]
+        length = tendon_length(tendons, built.arrays.joints, t, work.state.q)
         velocity, force = entry @ work.state.v[dofs], work.tendon_forces.force[t]
-        states[name] = TendonState(float(length), float(velocity), float(force))
+        states[name] = TendonState(length, float(velocity), float(force))
     return states

@@ -5,7 +5,7 @@ import pytest
 from builders import engine_of
 from test_joint_forces import slider
 
-from contact_core.base.errors import ConfigError, ModelError
+from contact_core.base.errors import ConfigError, ModelError, ModelWarning
 from contact_core.robot.scene import Instance
 from tamsi_sim import Actuator, StepStatus, World
 
@@ -70,6 +70,26 @@ def test_those_of_one_joint_add_up():
     engine.actuators.command({"motor": 0.0})
     engine.step(4000)
     assert engine.q[0] == pytest.approx((300.0 * 0.1 + 100.0 * 0.3) / 400.0, abs=1e-9)
+
+
+def test_several_springs_with_limits_share_them_and_say_so():
+    engine = slider()
+    engine.actuators.add("spring", Actuator.position("slide", 300.0, limit=2.0))
+    with pytest.warns(ModelWarning, match="spring, damper drive one joint .*: the sum is limited"):
+        engine.actuators.add("damper", Actuator.velocity("slide", 50.0, limit=1.0))
+    engine.actuators.command({"spring": 9.0, "damper": 9.0})
+    engine.step()
+    assert engine.v[0] == pytest.approx((2.0 + 1.0) / 2.0 * engine.time_step)
+
+
+def test_an_effort_beside_a_limited_spring_is_commanded_step_by_step():
+    engine = slider()
+    engine.actuators.add("spring", Actuator.position("slide", 300.0, limit=2.0))
+    engine.actuators.add("motor", Actuator.torque("slide"))
+    with pytest.raises(ConfigError, match="actuator 'motor' cannot change over time beside"):
+        engine.rollouts(engine.q, engine.v, {"motor": np.ones((1, 3))})
+    found = engine.rollouts(engine.q, engine.v, {"spring": np.ones((1, 3))})
+    assert found.v[0, -1, 0] == pytest.approx(2.0 / 2.0 * 3 * engine.time_step)
 
 
 def test_a_command_beyond_its_range_counts_as_its_end():
@@ -182,7 +202,7 @@ ARM = """<mujoco><compiler angle="radian"/><option timestep="1e-4" integrator="R
       <joint name="c" type="slide" axis="0 0 1" stiffness="300" damping="3"/>
       <geom type="box" size="0.2 0.05 0.1" pos="0.2 0.1 0" euler="0.3 0.2 0.1"/></body>
   </body></worldbody><actuator>{}</actuator></mujoco>"""
-# Some beyond their ranges; MuJoCo bounds an actuator's force, which here acts alone on its joint.
+# Some beyond their ranges, some with limits of their own.
 ACTUATORS = [
     ('<motor name="m" joint="a" gear="3" ctrlrange="-1 2"/>', {"m": 9.0}),
     ('<motor name="m" joint="a" gear="-3" forcerange="-0.5 2"/>', {"m": -1.0}),
@@ -195,6 +215,15 @@ ACTUATORS = [
         '<general name="g" joint="b" gainprm="5" biastype="affine" biasprm="0.5 -7 -2" gear="2"/>'
         '<motor name="m" joint="b" gear="0.1"/><motor joint="c"/>',
         {"g": 0.3, "m": 5.0, "actuator_2": 2.0},
+    ),
+    (
+        '<motor name="m" joint="b" gear="5"/><position name="p" joint="b" kp="99" kv="2" '
+        'forcerange="-1 1"/>',
+        {"m": 0.3, "p": 1.0},
+    ),
+    (
+        '<motor name="m" joint="b" forcerange="-0.5 0.5"/><velocity name="v" joint="b" kv="2"/>',
+        {"m": 9.0, "v": 0.5},
     ),
 ]
 

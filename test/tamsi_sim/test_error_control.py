@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 from contact_core.base.errors import ConfigError
 from contact_core.robot.scene_config import SolverConfig
 from contact_core.robot.surface import Material, Surface
-from tamsi_sim import StepStatus, World
+from tamsi_sim import JointTorque, StepStatus, World
 from tamsi_sim.arrays.data import REJECTED
 
 GRAVITY = 9.81
@@ -110,6 +110,25 @@ def test_a_pendulum_swings_as_its_equation_says(accuracy):
     )  # fmt: skip
     assert engine.step(100) == StepStatus.OK
     assert engine.q[0] == pytest.approx(exact.y[0, -1], abs=20 * accuracy)
+
+
+@pytest.mark.parametrize("time_step", [1e-3, 1e-2])
+def test_contact_forces_of_a_trajectory_are_means_over_its_steps(time_step):
+    """A ball bounces within a step: what it was given is what its momentum changed by."""
+    engine = _ball(1e-4, 1e5, 0.1, 0.2, time_step)
+    found = engine.simulate(1.0)
+    given = found.contact_force[:, 2].sum() * time_step
+    assert given == pytest.approx(0.5 * (found.v[-1, 2] + GRAVITY * 1.0), rel=5e-3)
+
+
+@pytest.mark.parametrize("time_step", [1e-3, 1e-2])
+def test_a_free_hinge_transmits_no_torque(time_step):
+    arm = World().add("arm", PENDULUM, positions={"shoulder": 2.0})
+    engine = arm.build(time_step, accuracy=1e-5)
+    engine.sensors.add("torque", JointTorque("shoulder"))
+    for _ in range(round(0.5 / time_step)):
+        engine.step()
+        assert abs(engine.sensors["torque"][0]) < 0.005 * 1.5 * GRAVITY * 0.3
 
 
 def test_the_error_falls_with_the_accuracy():

@@ -10,6 +10,7 @@ from contact_core.robot.scene import Instance
 from contact_core.robot.scene_config import SolverConfig
 from contact_core.robot.surface import Surface
 from tamsi_sim.simulation.observer import WarningKind
+from tamsi_sim.simulation.world import World
 
 
 def ball_engine(z=0.5, stiffness=2e4):
@@ -25,6 +26,45 @@ def test_energy_of_a_ball():
     assert energy.potential == pytest.approx(9.81 * 0.049)
     assert energy.elastic == pytest.approx(0.5 * 1e4 * 1e-6)
     assert energy.total == energy.kinetic + energy.potential + energy.elastic
+
+
+SPRINGS = """<mujoco><option gravity="0 0 0"/><worldbody><body><joint name="j" type="slide"
+  axis="1 0 0" {joint}/><inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/></body>
+  <body><joint name="k" type="slide" axis="1 0 0"/><inertial pos="0 0 0" mass="2"
+  diaginertia="1 1 1"/></body></worldbody>{tendon}</mujoco>"""
+
+
+@pytest.mark.parametrize(
+    "springs",
+    [
+        {"joint": 'stiffness="50" springref="0.2"', "tendon": ""},
+        {
+            "joint": "",
+            "tendon": """<tendon><fixed name="t" stiffness="50" springlength="0.1 0.2"><joint
+              joint="j" coef="1"/><joint joint="k" coef="-0.5"/></fixed></tendon>""",
+        },
+    ],
+    ids=["spring", "tendon"],
+)
+def test_energy_goes_into_springs_and_comes_back(springs):
+    world = World(gravity=(0.0, 0.0, 0.0)).add("pair", SPRINGS.format(**springs))
+    engine = world.build(1e-4, accuracy=1e-7)
+    engine.v[0] = -0.5
+    energy = []
+    for _ in range(4000):
+        engine.step()
+        energy.append(engine.observer.energy())
+    totals = [e.total for e in energy]
+    assert max(e.elastic for e in energy) > 0.3 * totals[0]
+    assert totals == pytest.approx([totals[0]] * len(totals), rel=0.02)
+
+
+def test_an_end_stop_stores_energy():
+    springs = SPRINGS.format(joint='range="0 1" limited="true"', tendon="")
+    engine = World(gravity=(0.0, 0.0, 0.0)).add("pair", springs).build()
+    engine.q[0] = -1e-3
+    stiffness = engine.built.arrays.joints.limit_stiffness[0]
+    assert engine.observer.energy().elastic == pytest.approx(0.5 * stiffness * 1e-6)
 
 
 def test_energy_of_the_arm_against_pinocchio():

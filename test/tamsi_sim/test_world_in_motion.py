@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from builders import CHAIN, body_urdf, box, cylinder, sphere
+from scipy.integrate import solve_ivp
 
 from contact_core.base.errors import ModelError
 from contact_core.robot.scene_config import SolverConfig
@@ -52,6 +53,23 @@ def test_an_arm_stands_on_a_base_that_moves():
     engine.set_velocity("robot", (0.1, 0.0, 0.0))
     assert engine.step(500) == StepStatus.OK
     assert engine.observer.pose("robot").translation[0] == pytest.approx(0.05, abs=1e-9)
+
+
+PENDULUM = """<robot name="p"><link name="base"/><joint name="j" type="continuous">
+  <parent link="base"/><child link="bob"/><axis xyz="0 1 0"/></joint><link name="bob"><inertial>
+  <origin xyz="0 0 -1"/><mass value="1"/><inertia ixx="1e-6" iyy="1e-6" izz="1e-6" ixy="0" ixz="0"
+  iyz="0"/></inertial></link></robot>"""
+
+
+def test_what_hangs_from_a_hand_that_speeds_up_is_left_behind():
+    engine = World().add("p", PENDULUM, kinematic=True).build()
+    for k in range(500):
+        engine.set_velocity("p", (2e-3 * (k + 1), 0.0, 0.0))
+        engine.step()
+    exact = solve_ivp(
+        lambda t, y: [y[1], 2.0 * np.cos(y[0]) - 9.81 * np.sin(y[0])], (0.0, 0.5), [0.0, 0.0]
+    )
+    assert abs(engine.q[-1]) == pytest.approx(exact.y[0, -1], rel=0.01)
 
 
 def test_going_back_repeats_bit_by_bit():
