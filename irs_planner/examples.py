@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -157,7 +157,11 @@ def load_example(name: str | Path) -> ExampleConfig:
         if str(name) not in example_names():
             raise ConfigError(f"unknown example '{name}' ({choices(example_names(), str(name))})")
         path = share("config", "irs", "examples", f"{name}.yaml")
-    return load(ExampleConfig, path)
+    config = load(ExampleConfig, path)
+    beside = path.parent / config.scene
+    if config.scene.endswith(".yaml") and beside.is_file():
+        config = replace(config, scene=str(beside.resolve()))
+    return config
 
 
 def build_contact_model(scene: str, time_step: float, model: str = "quasi_dynamic") -> Dynamics:

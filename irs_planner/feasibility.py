@@ -18,6 +18,7 @@ from irs_planner.dynamics import ContactDynamics
 from irs_planner.problem import IrsProblem
 from irs_planner.quasi_dynamic import QuasiDynamics, SpatialQuasiDynamics
 
+GOAL = "its goal"
 HELD = 0.005
 """What a robot is so near to may be held by it [m]."""
 DROP = 0.02
@@ -26,8 +27,9 @@ FALL = 20
 """Steps in which what nothing carries falls by more than its own size."""
 KEPT = ("z", "roll", "pitch")
 """What an object in 3-D keeps all the way, unless its goal is another: no push changes it."""
-TURNS = 16
-"""Angles that are tried of an orientation that does not matter."""
+TURNS, FREE = 16, 2
+"""Angles that are tried of an orientation that does not matter, and of so many at most between two
+things that both move."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ def _falling_there(problem: IrsProblem, dynamics: QuasiDynamics) -> str:
     # What begins in somebody's hand may end there.
     held = _held(problem.initial_state, dynamics)
     carried = [name for name in names if name not in held]
-    return _uncarried(state, dynamics, carried, "its goal") if carried else ""
+    return _uncarried(state, dynamics, carried, GOAL) if carried else ""
 
 
 def _held(state: np.ndarray, dynamics: QuasiDynamics) -> set[str]:
@@ -135,11 +137,12 @@ def _held(state: np.ndarray, dynamics: QuasiDynamics) -> set[str]:
 def _uncarried(state: np.ndarray, dynamics: QuasiDynamics, names: Sequence[str], where: str) -> str:
     """Say which of some things falls from a state (n); empty if none does."""
     commands, begin = state[list(dynamics.commanded_states)], dynamics.centers(state)
-    held = _held(state, dynamics)
+    held, robots = _held(state, dynamics), set(dynamics.link_names)
     gap = dynamics.find_contacts(state[np.newaxis]).gap[0]
     space = dict.fromkeys(dynamics.object_names, math.inf)
     for between, pair in zip(gap, dynamics.pair_names, strict=True):
-        for name in space.keys() & set(pair):
+        # At a goal the robot is elsewhere.
+        for name in space.keys() & set(pair) if where != GOAL or not robots & set(pair) else ():
             space[name] = min(space[name], float(between))
     for _ in range(FALL if dynamics.load.any() else 0):
         state = dynamics.step(state, commands)
@@ -167,29 +170,32 @@ def _blocked(problem: IrsProblem, dynamics: QuasiDynamics) -> str:
     first, second = np.array(dynamics.pair_names).reshape(-1, 2).T
     positions = np.arange(size) < (size + 1) // 2
     angles = 2.0 * math.pi * np.arange(TURNS) / TURNS
-    placed = [""]  # what is known to be in the way then
+    # What is known to be in the way then: how it may be turned, and how far it may be elsewhere.
+    placed: dict[str, tuple[list[int], float]] = {"": ([], 0.0)}
     for number, name in enumerate(dynamics.object_names):
         columns = np.arange(number * size, (number + 1) * size)
         wanted = np.isfinite(problem.tolerance[columns])
-        pairs = (first == name) & np.isin(second, placed)
-        pairs |= (second == name) & np.isin(first, placed)
-        if wanted.all():
-            placed.append(name)
-        if not wanted[positions].all() or not pairs.any():
+        if not wanted[positions].all():
             continue
-        free = columns[~wanted]
-        turns = np.array(list(itertools.product(angles, repeat=len(free))))
-        states = np.repeat(problem.goal[np.newaxis], len(turns), axis=0)
-        states[:, free] = turns.reshape(len(turns), len(free))
-        gap = dynamics.find_contacts(states).gap[:, pairs]
-        deepest = gap.min(axis=1)
-        best = int(np.argmax(deepest))
         # What is nearer to its goal than the tolerance counts as there.
         room = float(problem.tolerance[columns][wanted & positions].max())
-        if -deepest[best] > room:
-            pair = int(np.flatnonzero(pairs)[np.argmin(gap[best])])
-            other = next(part for part in dynamics.part_names[pair] if part != name)
-            return f"at its goal '{name}' overlaps '{other}' by {-deepest[best]:.3f} m"
+        own = columns[~wanted].tolist()
+        for other, (turned, besides) in placed.items():
+            pairs = ((first == name) & (second == other)) | ((second == name) & (first == other))
+            free = [*own, *turned]
+            if not pairs.any() or (other and len(free) > FREE):
+                continue
+            turns = np.array(list(itertools.product(angles, repeat=len(free))))
+            states = np.repeat(problem.goal[np.newaxis], len(turns), axis=0)
+            states[:, free] = turns.reshape(len(turns), len(free))
+            gap = dynamics.find_contacts(states).gap[:, pairs]
+            deepest = gap.min(axis=1)
+            best = int(np.argmax(deepest))
+            if -deepest[best] > room + besides:
+                pair = int(np.flatnonzero(pairs)[np.argmin(gap[best])])
+                what = next(part for part in dynamics.part_names[pair] if part != name)
+                return f"at its goal '{name}' overlaps '{what}' by {-deepest[best]:.3f} m"
+        placed[name] = own, room
     return ""
 
 

@@ -19,6 +19,8 @@ from irs_planner.search.settings import TRY_OUT
 from irs_planner.search.transit import Motion
 from irs_planner.trial import TriedPlan, find_judge, try_out
 
+IMPOSSIBLE = (PlanStatus.INITIAL_PENETRATION, PlanStatus.GOAL_UNREACHABLE)
+
 
 def plan_globally(
     problem: IrsProblem,
@@ -138,7 +140,7 @@ def _result(
         rollout.cost,
         (rollout.cost,),
         states[-1] - problem.goal,
-        goal_reached(problem, rollout) and (trial is None or arrived),
+        goal_reached(problem, rollout) and (trial is None or arrived) and status not in IMPOSSIBLE,
         (),
         link_forces(problem, rollout) if len(inputs) else {},
         stop.elapsed,

@@ -222,7 +222,9 @@ def remedy_of(result: IrsPlan, problem: IrsProblem) -> str:
             return f"{impossible.reason}: {impossible.remedy}"
     if status is PlanStatus.REACHED_IN_MODEL:
         remedy, dynamics = status.remedy, problem.dynamics
-        if isinstance(dynamics, SpatialQuasiDynamics) and changed_states(problem, dynamics)[1]:
+        if not isinstance(dynamics, SpatialQuasiDynamics):
+            remedy = f"{remedy.partition(':')[0]}: carry it out by looks (ClosedLoop)"
+        elif changed_states(problem, dynamics)[1]:
             remedy = f"{remedy.partition(':')[0]}, and no push lifts: allow more time"
         return f"{result.verdict}: {remedy}"
     missed = missed_state(problem, result.final_error)

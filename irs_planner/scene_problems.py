@@ -81,7 +81,7 @@ def scene_problem(
     if isinstance(dynamics, SpatialQuasiDynamics):
         axes = KEPT
         _check_level(dynamics, *_start_and_goal(begin, goal, objects))
-        goal = {name: _nearest_turn(name, value, begin[name]) for name, value in goal.items()}
+    goal = {name: _nearest_turn(name, value, begin[name]) for name, value in goal.items()}
     upright = [name for name in objects if _axis(name) in axes and not _rolls(dynamics, name)]
     turned = {name for name in upright if _axis(name) != "z" and goal.get(name) is not None}
     tipped = {_thing(n) for n in turned if abs(float(goal[n] or 0.0) - begin[n]) > ANGLE}
@@ -166,7 +166,7 @@ def _rolls(dynamics: QuasiDynamics, name: str) -> bool:
 
 def _nearest_turn(name: str, value: float | None, begin: float) -> float | None:
     """Return an angle as it is nearest to where it begins: full turns are none."""
-    if value is None or _axis(name) not in POSE_AXES[3:]:
+    if value is None or _axis(name) not in (*POSE_AXES[3:], "angle"):
         return value
     return begin + math.remainder(value - begin, 2.0 * math.pi)
 

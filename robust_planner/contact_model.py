@@ -168,6 +168,11 @@ class ContactModel:
     source: Source | None = None
 
     @property
+    def own_name(self) -> str:
+        """Its name if it was built by hand; empty if a file gave it one."""
+        return self.name if self.source is None else ""
+
+    @property
     def coordinates(self) -> int:
         """The number nq of coordinates, which is the number of velocities."""
         return len(self.position_names)

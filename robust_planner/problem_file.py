@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -172,7 +173,12 @@ def _distribution(path: Path, name: str, value: Any) -> Distribution:
     if isinstance(value, Mapping) and isinstance(value.get("samples"), str):
         file = path.parent / value["samples"]
         try:
-            value = {"samples": np.loadtxt(file, ndmin=1).ravel().tolist()}
+            with warnings.catch_warnings(action="ignore"):  # of an empty file
+                samples = np.loadtxt(file, ndmin=2)
         except (OSError, ValueError) as error:
             raise ConfigError(f"{where}: cannot read {file}: {error}") from error
+        if min(samples.shape) > 1:
+            columns = samples.shape[1]
+            raise ConfigError(f"{where}: {file} has {columns} columns (valid: one value a line)")
+        value = {"samples": samples.ravel().tolist()}
     return read_distribution(value, where)

@@ -32,7 +32,7 @@ def report(
     trajectory = result.trajectory
     middle = len(trajectory.time) // 2
     rate = violation_rate(trajectory, problem, config)
-    is_hopper = problem.model.name == "hopper"
+    is_hopper = problem.model.own_name == "hopper"
     errors = hits = None
     if example.test_friction:
         errors = error_entry(final_errors(trajectory, problem, example.test_friction))

@@ -35,6 +35,9 @@ UrdfPoint = tuple[str, Sequence[float]] | tuple[str, Sequence[float], float]
 NO_LIMIT = 1e3
 """Limits in a URDF file from here on are none [m, rad, m/s, rad/s, N, Nm]."""
 
+OFF_PLANE = 1e-6
+"""What an axis may be off the plane by rounding."""
+
 
 def load_urdf(
     path: Path,
@@ -69,6 +72,25 @@ def load_urdf(
     except (OSError, UnicodeDecodeError, ModelError) as error:
         raise PlanningProblemError(f"cannot read the model {path}: {error}") from error
     return parse_urdf(urdf, str(path), contacts, actuated, dimension, obstacles)
+
+
+def _check_plane(model: pin.Model, where: str) -> None:
+    """Check that all joints move things in the x-z plane.
+
+    Raises:
+        PlanningProblemError: If one does not.
+    """
+    data = model.createData()
+    jacobians = pin.computeJointJacobians(model, data, pin.neutral(model))
+    for name, joint in zip(list(model.names)[1:], list(model.joints)[1:], strict=True):
+        linear, angular = np.split(jacobians[:, joint.idx_v], 2)
+        turns = np.linalg.norm(angular) > 0.5
+        off = np.abs(angular[[0, 2]]).max() if turns else abs(linear[1])
+        if off > OFF_PLANE:
+            raise PlanningProblemError(
+                f"joint '{name}' of {where} leaves the x-z plane (valid: slides within it, and "
+                "turns about y; or dimension 3)"
+            )
 
 
 def parse_urdf(
@@ -107,6 +129,8 @@ def parse_urdf(
             f"joints {', '.join(wrong)} of {where} have no single coordinate (valid: prismatic "
             "and revolute joints, with limits)"
         )
+    if dimension == 2:
+        _check_plane(model, where)
     for joint in actuated:
         if joint not in names:
             raise PlanningProblemError(f"unknown actuated joint '{joint}' ({choices(names)})")

@@ -7,14 +7,16 @@ import dataclasses
 import importlib
 import math
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
+from contact_core.base.errors import ConfigError
 from contact_core.base.results import add_json_option, at_least, write_json
 from contact_core.base.sweep import Sweep, add_worker_options, chosen_workers
-from contact_core.base.waiting import waiting_for
+from contact_core.base.waiting import until_interrupted, waiting_for
 from contact_stack.plan.request import (
     OnIteration,
     PlanOutcome,
@@ -115,6 +117,8 @@ def main(args: argparse.Namespace) -> int:
     Raises:
         ContactStackError: If the goal is refused or the planner does not answer.
     """
+    if args.out is not None and args.out.is_file():
+        raise ConfigError(f"--out {args.out} is a file (valid: a folder)")
     config = config_of(args.name, states_of("--goal", args.goal), states_of("--start", args.start))
     usual = example_settings(config)
     settings = replace(
@@ -127,7 +131,7 @@ def main(args: argparse.Namespace) -> int:
     )
     request = PlanRequest(args.name, config, settings, args.search)
     request = replace(request, search=args.search or request.is_scene)
-    problem = build_problem(config)
+    problem, interrupt = build_problem(config), None
     if args.starts > 1:
         outcome = _plan_from_seeds(problem, request, args)
     else:
@@ -135,30 +139,32 @@ def main(args: argparse.Namespace) -> int:
         total = None if request.search else steps
         unit, what = ("attempt", "distance") if request.search else ("iteration", "cost")
         with tqdm(total=total, desc=Path(args.name).stem, unit=unit, miniters=1) as bar:
-            outcome = _plan(request, problem, args, _show_in(bar, what))
+            outcome, interrupt = _plan(request, problem, args, _show_in(bar, what))
     print(_summary_line(outcome))
-    write_json(_as_dict(request, outcome), args.json)
+    write_json(_as_dict(request, problem, outcome), args.json)
     if args.out:
         plots = importlib.import_module("contact_stack.plan.plots")
         with waiting_for("draw"):
             paths = list(plots.draw(request, problem, outcome, args.out))
         for path in paths:
             print(path)
+    if interrupt is not None:
+        raise interrupt
     return 0 if outcome.has_plan else EXIT_NO_PLAN
 
 
 def _plan(
     request: PlanRequest, problem: IrsProblem, args: argparse.Namespace, on_iteration: OnIteration
-) -> PlanOutcome:
+) -> tuple[PlanOutcome, KeyboardInterrupt | None]:
     if args.local:
-        return plan_locally(problem, request, on_iteration)
+        return until_interrupted(partial(plan_locally, problem, request, on_iteration))
     network = importlib.import_module("contact_ros.network")
     network.enter(network.LOCALHOST)
     client = importlib.import_module("contact_stack.plan.client")
     outcome: PlanOutcome = client.plan_remotely(
         request, problem.dynamics.state_size, args.robot_name, on_iteration
     )
-    return outcome
+    return outcome, None
 
 
 def _plan_from_seeds(
@@ -193,7 +199,8 @@ def _summary_line(outcome: PlanOutcome) -> str:
     return f"{text}; {outcome.remedy}" if outcome.remedy else text
 
 
-def _as_dict(request: PlanRequest, outcome: PlanOutcome) -> dict[str, Any]:
+def _as_dict(request: PlanRequest, problem: IrsProblem, outcome: PlanOutcome) -> dict[str, Any]:
+    dynamics = problem.dynamics
     return {
         "example": request.name,
         "mode": request.settings.mode,
@@ -208,6 +215,9 @@ def _as_dict(request: PlanRequest, outcome: PlanOutcome) -> dict[str, Any]:
         "iterations": outcome.iterations,
         "seconds": outcome.seconds,
         "costs": list(outcome.costs),
+        "time_step": request.config.time_step,
+        "state_names": list(dynamics.state_names),
+        "input_names": list(dynamics.input_names),
         "segments": [dataclasses.asdict(part) for part in outcome.segments],
         "states": outcome.states.tolist(),
         "inputs": outcome.inputs.tolist(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ import numpy as np
 
 from contact_core.base.config import read_mapping
 from contact_core.base.errors import ConfigError, choices
+from contact_core.base.planning import StopCondition
 from contact_core.base.sweep import Sweep
 from irs_planner import (
     IrsProblem,
@@ -217,6 +219,7 @@ def plan_locally(
     problem: IrsProblem,
     request: PlanRequest,
     on_iteration: OnIteration = lambda iteration, cost, best_cost: None,
+    cancelled: Callable[[], bool] | None = None,
 ) -> PlanOutcome:
     """Plan here and now.
 
@@ -224,6 +227,7 @@ def plan_locally(
         problem: What is to be planned.
         request: The request.
         on_iteration: Called after every iteration.
+        cancelled: Asked at every iteration; True ends planning with the best iterate.
 
     Returns:
         How it went.
@@ -240,7 +244,7 @@ def plan_locally(
     longer = max(budget, SearchSettings.judge_budget)
     search = SearchSettings(seed=settings.seed, time_budget=budget, judge_budget=longer)
     task = PlanTask(problem, settings, search=search if request.search else None)
-    done = run_task(task, show)
+    done = run_task(task, show, StopCondition(budget or math.inf, cancelled))
     result = done.best
     return PlanOutcome(
         result.status.name,

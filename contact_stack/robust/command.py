@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +11,13 @@ from tqdm import tqdm
 
 from contact_core.base.config import with_values
 from contact_core.base.errors import ConfigError, choices
-from contact_core.base.planning import PlanStatus
+from contact_core.base.planning import PlanStatus, StopCondition
 from contact_core.base.results import STANDARD_OUTPUT, add_json_option, at_least, write_json
-from contact_core.base.signals import MAX_WAIT
-from contact_core.base.waiting import waiting_for
+from contact_core.base.waiting import until_interrupted, waiting_for
 from contact_stack.robust.risk import (
     PLAN_FILE,
     draw_risk,
+    judge_of,
     read_controls,
     risk_table,
     summarize_risk,
@@ -121,7 +119,7 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError(f"--{alone[0]} is of plans with --risk: give it too, or leave this out")
     if args.risk is not None:
         return _keep_promise(args, request, out)
-    planned = _plan(request)
+    planned, interrupt = _plan(request)
     summary = summarize(request.example, planned.problem, request.config, planned.result)
     with waiting_for("draw"):
         plots = draw(request, planned, out)
@@ -129,6 +127,8 @@ def main(args: argparse.Namespace) -> int:
         _show(request, planned, summary)
         print(f"results: {out}: {', '.join(('summary.json', *(path.name for path in plots)))}")
     write_json(summary, out / "summary.json", args.json)
+    if interrupt is not None:
+        raise interrupt
     return 0 if planned.result.solved else EXIT_NOT_SOLVED
 
 
@@ -139,9 +139,20 @@ def _keep_promise(args: argparse.Namespace, request: RobustRequest, out: Path) -
     example = request.example
     if args.sigma is not None:
         example = with_sigma(example, args.sigma)
+    if args.judge and judge_of(example.robust_problem, example.failure) is None:
+        raise ConfigError(
+            f"--judge {args.judge}: tamsi_sim does not execute this problem (valid: 0; or a model "
+            "from a file, a time step of a multiple of 5 ms, no limit on the speed of impacts)"
+        )
     start = None if args.start is None else read_controls(args.start)
     with waiting_for("plan, and judge what is planned"):
-        plan = plan_example(example, args.risk, request.config, start=start)
+        budget = request.config.solver.budget
+        plan, interrupt = until_interrupted(
+            lambda cancelled: plan_example(
+                example, args.risk, request.config, start=start,
+                stop=StopCondition(budget, cancelled),
+            )
+        )  # fmt: skip
     write_plan(plan.trajectory, out / PLAN_FILE)
     summary = summarize_risk(example, plan, RUNS if args.judge is None else args.judge)
     with waiting_for("draw"):
@@ -151,6 +162,8 @@ def _keep_promise(args: argparse.Namespace, request: RobustRequest, out: Path) -
         names = ("summary.json", PLAN_FILE, *(path.name for path in plots))
         print(f"results: {out}: {', '.join(names)}")
     write_json(summary, out / "summary.json", args.json)
+    if interrupt is not None:
+        raise interrupt
     return 0 if plan.status is PlanStatus.SUCCEEDED else EXIT_NOT_SOLVED
 
 
@@ -179,23 +192,11 @@ def make_request(args: argparse.Namespace) -> RobustRequest:
     return RobustRequest(example, with_values(example.config, changes))
 
 
-def _plan(request: RobustRequest) -> RobustAnswer:
+def _plan(request: RobustRequest) -> tuple[RobustAnswer, KeyboardInterrupt | None]:
     """Plan in a thread: a signal raised inside the solver's callback would be lost there."""
-    interrupted = threading.Event()
-    with (
-        tqdm(
-            total=request.stages, bar_format="{desc:60} {bar} {n}/{total} stages [{elapsed}]"
-        ) as bar,
-        ThreadPoolExecutor(max_workers=1) as worker,
-    ):
-        planned = worker.submit(answer, request, _bar_updater(bar), interrupted.is_set)
-        try:
-            while not planned.done():
-                wait([planned], MAX_WAIT)
-            return planned.result()
-        except KeyboardInterrupt:
-            interrupted.set()
-            raise
+    bar_format = "{desc:60} {bar} {n}/{total} stages [{elapsed}]"
+    with tqdm(total=request.stages, bar_format=bar_format) as bar:
+        return until_interrupted(lambda cancelled: answer(request, _bar_updater(bar), cancelled))
 
 
 def _bar_updater(bar: tqdm) -> Callable[[str, StageProgress], None]:

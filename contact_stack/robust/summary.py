@@ -154,9 +154,9 @@ def draw(request: RobustRequest, planned: RobustAnswer, folder: Path) -> list[Pa
 def _figures(request: RobustRequest, plans: Plans) -> dict[str, Figure]:
     example = request.example
     problem, model = example.problem, example.problem.model
-    if model.name == "hopper":
+    if model.own_name == "hopper":
         return {"frames": plot_frames(plans), "foot": plot_foot(plans, model)}
-    if model.name == "lowered_tool":
+    if model.own_name == "lowered_tool":
         hits = {
             plan_name: {
                 name: impacts(plan.trajectory, problem, example.test_height, simulate)
@@ -169,6 +169,8 @@ def _figures(request: RobustRequest, plans: Plans) -> dict[str, Figure]:
             "impacts": plot_impacts(hits, model),
         }
     figures = {"controls": plot_controls(plans)}
+    if not example.test_friction:
+        return figures
     for file, (name, simulate) in zip(("simulations", "tamsi"), SIMULATORS.items(), strict=True):
         errors = {
             f"{plan_name}, {name}": final_errors(

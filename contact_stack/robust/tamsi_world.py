@@ -60,7 +60,7 @@ def can_simulate(problem: RobustProblem) -> bool:
     Args:
         problem: The problem.
     """
-    return problem.model.name in SINGLE_BODIES
+    return problem.model.own_name in SINGLE_BODIES
 
 
 def each(worlds: Worlds) -> tqdm[int]:

@@ -16,7 +16,7 @@ from contact_core.multibody.rigid_body.joints import PRISMATIC, joint_type
 from contact_core.robot.description import collision_shapes, read_urdf
 from contact_core.robot.scene import ROBOT
 from contact_core.robot.surface import combine
-from irs_planner.scenes.spatial_scene import SpatialScene
+from irs_planner.scenes.spatial_scene import SpatialScene, moves
 
 WORLD = 0
 MAX_SPACING = 0.03
@@ -189,7 +189,7 @@ def body_shapes(scene: SpatialScene) -> list[BodyShape]:
     parts = []
     for name, item in source.objects.items():
         frame = source.object_placement(name)
-        if item.free:
+        if moves(item):
             frame = pin.SE3(scene.own_turn(name), np.zeros(3))
         for placed in collision_shapes(read_urdf(item.urdf), meshes=True):
             pose, body = frame * placed.placement, numbers.get(name, WORLD)

@@ -14,6 +14,7 @@ from contact_core.base.errors import ConfigError, ModelError, choices
 from contact_core.base.files import share
 from contact_core.robot.description import read_urdf
 from contact_core.robot.scene import Scene
+from contact_core.robot.scene_config import ObjectConfig
 
 POSE_AXES = ("x", "y", "z", "roll", "pitch", "yaw")
 LEVEL = 0.05
@@ -96,7 +97,7 @@ class SpatialScene:
     @property
     def object_names(self) -> tuple[str, ...]:
         """The free objects."""
-        return tuple(name for name, item in self.scene.objects.items() if item.free)
+        return tuple(name for name, item in self.scene.objects.items() if moves(item))
 
     def own_turn(self, name: str) -> np.ndarray:
         """Return R (3, 3): an object's own frame is turned by its angles, after R.
@@ -145,6 +146,15 @@ class SpatialScene:
         return (*poses, *self.joint_names, *(f"tool/{axis}" for axis in TOOL_AXES))
 
 
+def moves(item: ObjectConfig) -> bool:
+    """Return whether an object gives way: no force moves what is kinematic.
+
+    Args:
+        item: An object of a scene.
+    """
+    return item.free and not item.kinematic
+
+
 def spatial_scene_names() -> tuple[str, ...]:
     """Return the names of the scenes in 3-D, the planner's own and the simulator's."""
     folders = share("config", "irs", "spatial_scenes"), share("config", "scenes")
@@ -175,6 +185,10 @@ def load_spatial_scene(name: str) -> SpatialScene:
         config = SpatialSceneConfig(scene=path.name)
     scene = Scene.load(str(config_file("scenes", config.scene, path.parent)))
     links = {shape.body for shape in scene.robot.shapes()}
+    for name in scene.objects.keys() & links:
+        raise ConfigError(
+            f"objects: '{name}' is the name of a link of the robot (valid: another one)"
+        )
     for link in config.contact_links:
         if link not in links:
             raise ConfigError(f"{path.name}: contact_links: '{link}' ({choices(sorted(links))})")
@@ -198,7 +212,7 @@ def object_inertias(scene: SpatialScene) -> list[pin.Inertia]:
                 f"object '{name}' moves in itself, and plans are of rigid things (joint "
                 f"'{joints[0]}' in its URDF): make its joints fixed where it is to stay as it is"
             )
-        if not item.free:
+        if not moves(item):
             continue
         inertia = model.inertias[1]
         if not (inertia.mass > 0.0 and np.linalg.eigvalsh(inertia.inertia).min() > 0.0):

@@ -143,6 +143,11 @@ class FailureRate:
         return self.failures / self.samples
 
     @property
+    def open(self) -> float:
+        """The share that failed or is undecided."""
+        return (self.failures + self.undecided) / self.samples
+
+    @property
     def low(self) -> float:
         """Lower end of the interval."""
         return float(self._interval(max(self.failures - self.undecided, 0)).low)

@@ -26,6 +26,8 @@ HALVINGS = 10
 """Of the time step, at most; with fewer worlds left each takes as long as the one before."""
 USUAL = 0.98
 """Share of the worlds that a halving changes by less than what all are taken to be off by."""
+WORLDS_A_PART = 256
+"""They are simulated at once, before the clock is looked at."""
 RESOLUTION = 0.25
 """Of the half width of the confidence interval: so many worlds may stay undecided."""
 
@@ -88,40 +90,49 @@ def true_rate(
         substeps: Steps from knot to knot to begin with.
         confidence: Of the interval.
         enough: Of a rate that is certainly above this no more is told.
-        stop: Ends it early, with more worlds that are undecided.
+        stop: Ends it early, with fewer worlds, and more that are undecided.
 
     Returns:
         The rate, with the worlds that no step has decided.
     """
 
     def use(chosen: np.ndarray) -> np.ndarray:
-        step = partial(simulate_worlds, substeps=substeps)
-        return _severity(problem, failure, controls, worlds.select(chosen), step)
+        """Return how the first of some worlds use their bounds: as many as there is time for."""
+        step, used = partial(simulate_worlds, substeps=substeps), list[np.ndarray]()
+        for first in range(0, len(chosen), WORLDS_A_PART):
+            some = worlds.select(chosen[first : first + WORLDS_A_PART])
+            used.append(_severity(problem, failure, controls, some, step))
+            if stop is not None and stop.reason is not None:
+                break
+        return np.concatenate(used)
 
-    count = len(worlds)
     # Measured values are drawn again and again.
     undecided, often = worlds.distinct()
-    failed = np.zeros(count, dtype=bool)
+    failed = np.zeros(len(worlds), dtype=bool)
     before, off = use(undecided), 0.0
+    often[undecided[len(before) :]] = 0
+    undecided, count = undecided[: len(before)], int(often.sum())
     for halving in range(HALVINGS):
         substeps *= 2 if halving else JUMP
         after = use(undecided)
-        failed[undecided] = after > 1.0
+        known, before = len(after), before[: len(after)]
+        failed[undecided[:known]] = after > 1.0
         # A motion that cannot be simulated has failed, if with the longer step as well.
         same = np.isinf(after) & np.isinf(before)
         change = np.abs(np.where(same, 0.0, after) - np.where(same, 0.0, before))
         # Of few worlds it cannot be told; then from those before.
         off = max(0.5 * off, float(np.nanquantile(change, USUAL, method="higher")))
         unclear = ~(np.abs(after - 1.0) > np.maximum(off, change)) & ~same
-        undecided, before = undecided[unclear], after[unclear]
+        late = undecided[known:]
+        undecided, before = np.concatenate((undecided[:known][unclear], late)), after[unclear]
         rate = FailureRate(
             int(often @ failed), count, confidence, int(often[undecided].sum()),
             problem.time_step / substeps,
         )  # fmt: skip
         certain = FailureRate(rate.failures, count, confidence)
         width = certain.high - certain.low
-        late = stop is not None and stop.reason is not None
-        if late or rate.low > enough or rate.undecided <= 0.5 * RESOLUTION * count * width:
+        timed_out = stop is not None and stop.reason is not None
+        if timed_out or rate.low > enough or rate.undecided <= 0.5 * RESOLUTION * count * width:
             break
     return rate
 

@@ -163,7 +163,7 @@ def plan_with_risk(
         if search.solve(controls) or stop.reason is not None:
             break
     rate = search.kept or search.check(search.best)
-    kept = search.kept is not None and rate.high <= risk
+    kept = rate.high <= risk
     status = PlanStatus.SUCCEEDED if kept else stop.reason or PlanStatus.RISK_UNREACHABLE
     return RiskPlan(
         status=status,
@@ -285,7 +285,7 @@ class _Search:
             shot = self._improve(controls, tail, scale, weight)
             controls = shot.controls
             rate = self.offer(controls)
-            if rate.failures + rate.undecided < self._risk * settings.samples:
+            if rate.open < self._risk:
                 rate = self.check(controls)
                 if rate.drawn <= self._risk and (self.kept is None or shot.cost < self._cost):
                     self.best, self.kept, self._cost = controls, rate, shot.cost
@@ -293,7 +293,8 @@ class _Search:
                         return True
             elif shot.severity.max() > 1.0 + settings.margin and rate.rate > NEARLY * self._risk:
                 break  # others would only be harder
-            if self.kept is not None and rate.drawn > self._risk:
+            late = self._stop.reason is not None
+            if late or (self.kept is not None and rate.drawn > self._risk):
                 break
             if rate.drawn > NEARLY * self._risk and self._worlds < MAX_WORLDS * settings.worlds:
                 self._worlds *= 2
@@ -352,10 +353,10 @@ class _Search:
 
     def offer(self, controls: np.ndarray) -> FailureRate:
         """Remember controls if they fail least so far, and return how often they do."""
-        least = min(self._least / len(self._seen), 1.0)
-        rate = self._rate(controls, self._seen, max(NEARLY * self._risk, least))
-        if rate.failures + rate.undecided < self._least:
-            self.best, self._least = controls, rate.failures + rate.undecided
+        enough = max(NEARLY * self._risk, min(self._least, 1.0))
+        rate = self._rate(controls, self._seen, enough)
+        if rate.open < self._least:
+            self.best, self._least = controls, rate.open
         return rate
 
     def check(self, controls: np.ndarray) -> FailureRate:

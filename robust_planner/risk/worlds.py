@@ -421,8 +421,9 @@ def starts(problem: RobustProblem, worlds: Worlds) -> np.ndarray:
     state = np.tile(problem.start, (len(worlds), 1))
     q = state[:, : model.coordinates]
     q[:] = np.clip(q + worlds.offset, model.limits.lower, model.limits.upper)
-    gaps = np.asarray(model.distance(q.T))[model.grounded].min(axis=0) - worlds.height
-    q[:, model.dimension - 1] -= np.minimum(gaps, 0.0)
+    if model.coordinates >= model.dimension:
+        gaps = np.asarray(model.distance(q.T))[model.grounded].min(axis=0) - worlds.height
+        q[:, model.dimension - 1] -= np.minimum(gaps, 0.0)
     return state
 
 

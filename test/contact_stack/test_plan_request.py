@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import math
+from pathlib import Path
 
 import pytest
+import yaml
 
 from contact_core.base.errors import ConfigError
 from contact_core.base.files import share
+from contact_stack import cli
 from contact_stack.plan.request import config_of
 
 
@@ -26,3 +31,33 @@ def test_of_a_name_that_both_have_the_example_is_meant() -> None:
 def test_an_unknown_name_is_refused_with_those_there_are() -> None:
     with pytest.raises(ConfigError, match=r"example or scene 'push_bx'.*push_t.*push_box"):
         config_of("push_bx")
+
+
+def test_a_refused_start_is_no_plan_even_at_the_goal(tmp_path: Path) -> None:
+    file = tmp_path / "plan.json"
+    words = ["push_box", "--local", "--goal", "box/x=0.56", "--start", "box/x=0.56", "box/z=0.15"]
+    assert cli.main(["plan", *words, "--json", str(file)]) == 1
+    plan = json.loads(file.read_text())
+    assert (plan["status"], plan["goal_reached"]) == ("INITIAL_PENETRATION", False)
+    assert plan["state_names"][:3] == ["box/x", "box/y", "box/z"]
+    assert plan["time_step"] == 0.1
+    assert len(plan["input_names"]) == 7
+
+
+def test_the_scene_of_a_problem_may_lie_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = share("config", "irs", "scenes", "push_t.yaml").read_text()
+    (tmp_path / "mine.yaml").write_text(scene)
+    example = yaml.safe_load(share("config", "irs", "examples", "push_t.yaml").read_text())
+    problem = tmp_path / "problem.yaml"
+    problem.write_text(yaml.safe_dump({**example, "scene": "mine.yaml"}))
+    monkeypatch.chdir(tmp_path.parent)
+    assert config_of(str(problem)).scene == str(tmp_path / "mine.yaml")
+
+
+def test_full_turns_are_none_in_the_plane_either() -> None:
+    scene = str(share("config", "irs", "scenes", "push_t.yaml").resolve())
+    start = {"tee/y": 0.0, "tee/z": 0.0, "tee/angle": 3.1, "finger_y": 0.0, "finger_z": 0.2}
+    config = config_of(scene, {"tee/angle": -3.1}, start)
+    assert config.goal_state[2] == pytest.approx(2.0 * math.pi - 3.1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import numpy as np
@@ -55,6 +56,36 @@ def test_a_goal_inside_of_something_is_said_with_its_depth(tmp_path) -> None:
     assert impossible is not None
     assert impossible.status is PlanStatus.GOAL_UNREACHABLE
     assert impossible.reason == "at its goal 'thing' overlaps 'wall' by 0.050 m"
+
+
+def test_two_things_do_not_fit_into_one_place_however_they_are_turned(tmp_path) -> None:
+    path = write_scene(tmp_path, "can")
+    scene = yaml.safe_load(path.read_text())
+    scene["objects"]["other"] = {**scene["objects"]["thing"], "xyz": [0.7, 0.2, TOP + HEIGHT / 2.0]}
+    path.write_text(yaml.safe_dump(scene))
+    goal = {"thing/x": 0.6, "thing/y": 0.0, "other/x": 0.6, "other/y": 0.02}
+    impossible = impossibility_of(path, goal)
+    assert impossible is not None
+    assert re.fullmatch(r"at its goal 'thing' overlaps 'other' by 0.\d+ m", impossible.reason)
+    assert impossibility_of(path, {**goal, "other/y": 0.2}) is None
+
+
+def test_a_thing_that_is_called_like_a_link_is_refused_by_name(tmp_path) -> None:
+    path = write_scene(tmp_path, "can")
+    scene = yaml.safe_load(path.read_text())
+    scene["objects"]["lbr_link_7"] = scene["objects"].pop("thing")
+    path.write_text(yaml.safe_dump(scene))
+    with pytest.raises(ConfigError, match="objects: 'lbr_link_7' is the name of a link of the rob"):
+        scene_problem(str(path), {"lbr_link_7/x": 0.6})
+
+
+def test_what_no_force_moves_is_in_the_way(tmp_path) -> None:
+    path = write_scene(tmp_path, "can")
+    scene = yaml.safe_load(path.read_text())
+    scene["objects"]["thing"]["kinematic"] = True
+    path.write_text(yaml.safe_dump(scene))
+    with pytest.raises(ConfigError, match="goal: unknown state 'thing/x'"):
+        scene_problem(str(path), {"thing/x": 0.6})
 
 
 def test_a_goal_inside_is_told_whatever_the_angle(tmp_path) -> None:

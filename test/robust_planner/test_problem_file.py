@@ -111,12 +111,17 @@ def test_the_cart_is_what_its_file_says() -> None:
         ({"uncertain": {"mass": {"gamma": {}}}}, "unknown distribution 'gamma'"),
         ({"uncertain": {"mass": {"uniform": {"low": 2, "high": 1}}}}, "valid: low <= high"),
         ({"uncertain": {"mass": {"samples": "no.txt"}}}, "uncertain.mass: cannot read"),
+        (
+            {"uncertain": {"mass": {"samples": "two.txt"}}},
+            "two.txt has 2 columns .valid: one value",
+        ),
         ({"failure": {"goal_tolerance": [0.1]}}, "goal_tolerance has 1 values"),
     ],
 )
 def test_wrong_files_are_refused_by_name(
     changes: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
+    (tmp_path / "two.txt").write_text("0 0.3\n1 0.4\n2 0.5\n")
     with pytest.raises(ContactStackError, match=message):
         load_problem(changed_cart(tmp_path, changes))
 
@@ -178,6 +183,26 @@ def test_what_no_plan_knows_is_named(tmp_path: Path) -> None:
     path.write_text(LEG.replace('effort="20"/>', 'effort="20"/><dynamics damping="2"/>'))
     with pytest.warns(ModelWarning, match=r"leg\.urdf: damping of joint 'slide' not read"):
         load_urdf(path, {"heel": ("foot", (0.0, 0.0, 0.0))}, ["slide"], 3)
+
+
+def test_what_leaves_the_plane_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "leg.urdf"
+    path.write_text(LEG)
+    with pytest.raises(PlanningProblemError, match=r"joint 'hip' of .* leaves the x-z plane"):
+        load_urdf(path, {"heel": ("foot", (0.0, 0.0, 0.0))}, ["slide"])
+
+
+@pytest.mark.parametrize("name", ["hopper", "sliding_block", "lowered_tool"])
+def test_the_name_of_a_model_means_nothing(name: str, tmp_path: Path) -> None:
+    """Also where our own have it; and a plan without a risk has its table and figures."""
+    file = quick_cart(tmp_path)
+    urdf = tmp_path / "cart.urdf"
+    urdf.write_text(urdf.read_text().replace('<robot name="cart"', f'<robot name="{name}"'))
+    words = ["robust", str(file), "--sigma", "0", "--out", str(tmp_path / "out")]
+    assert cli.main(words) in (0, 1)
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["tamsi"] is None
+    assert (tmp_path / "out" / "controls.png").is_file()
 
 
 def test_joints_of_several_coordinates_are_refused(tmp_path: Path) -> None:

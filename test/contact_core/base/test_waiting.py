@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
 from tqdm import tqdm
 
 from contact_core.base import waiting
-from contact_core.base.waiting import waiting_for
+from contact_core.base.waiting import until_interrupted, waiting_for
 
 
 def test_a_short_wait_is_not_mentioned(capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,6 +32,41 @@ def test_a_long_wait_says_what_and_how_long(
 def test_what_goes_wrong_meanwhile_is_passed_on() -> None:
     with pytest.raises(ValueError, match="so"), waiting_for("look"):
         raise ValueError("so")
+
+
+def _work(signals: list[int]) -> Callable[[Callable[[], bool]], int]:
+    """Return what sends itself signals, each once it was told of the one before."""
+
+    def work(cancelled: Callable[[], bool]) -> int:
+        for number in signals:
+            signal.raise_signal(number)
+            while not cancelled():
+                time.sleep(0.01)
+        return len(signals)
+
+    return work
+
+
+def test_who_is_interrupted_ends_with_what_it_has() -> None:
+    assert until_interrupted(_work([])) == (0, None)
+    result, interrupt = until_interrupted(_work([signal.SIGINT]))
+    assert result == 1
+    assert isinstance(interrupt, KeyboardInterrupt)
+
+
+def test_who_is_interrupted_twice_or_terminated_has_no_result() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        until_interrupted(_work([signal.SIGINT, signal.SIGINT]))
+
+    def terminate(number: int, frame: object) -> None:
+        raise KeyboardInterrupt(number)
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            until_interrupted(_work([signal.SIGTERM]))
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_it_ends_where_somebody_was_interrupted_while_drawing_a_bar(
