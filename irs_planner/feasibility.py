@@ -188,7 +188,7 @@ def _blocked(problem: IrsProblem, dynamics: QuasiDynamics) -> str:
             turns = np.array(list(itertools.product(angles, repeat=len(free))))
             states = np.repeat(problem.goal[np.newaxis], len(turns), axis=0)
             states[:, free] = turns.reshape(len(turns), len(free))
-            gap = dynamics.find_contacts(states).gap[:, pairs]
+            gap = dynamics.find_some(states, np.flatnonzero(pairs)).gap
             deepest = gap.min(axis=1)
             best = int(np.argmax(deepest))
             if -deepest[best] > room + besides:

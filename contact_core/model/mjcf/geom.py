@@ -323,6 +323,8 @@ def read_geom(
             size = np.array([*[size[0]] * (SIZES[kind] - 1), half])
         if not (size > 0.0).all():
             raise ModelError(f"size must be > 0 m, got {size}")
+        if kind == "ellipsoid" and size.size and (size == size[0]).all():
+            kind, size = "sphere", size[:1]
         mass = number(attributes, "mass") if "mass" in attributes else None
         geom = Geom(
             name=name,

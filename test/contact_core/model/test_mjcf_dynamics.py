@@ -7,6 +7,8 @@ import pytest
 
 from contact_core.base.errors import ModelWarning
 from contact_core.model.articulation import read_articulation
+from contact_core.multibody.collision.shapes import ShapeKind
+from contact_core.robot.description import collision_shapes
 from tamsi_sim.simulation.world import World
 
 mujoco = pytest.importorskip("mujoco")
@@ -79,3 +81,11 @@ def test_what_is_compensated_otherwise_than_what_carries_it_weighs_together():
         engine = World().add("r", text).build(H)
     engine.step()
     assert engine.v[0] / H == pytest.approx(-0.25 * 9.81)
+
+
+def test_an_ellipsoid_that_is_a_ball_rolls_as_one():
+    text = mjcf(f'<body><freejoint/>{INERTIAL}<geom type="ellipsoid" size="0.1 0.1 0.1"/></body>')
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (shape,) = collision_shapes(text)
+    assert (shape.shape.kind, shape.shape.size[0]) == (ShapeKind.SPHERE, 0.1)
