@@ -83,8 +83,12 @@ def scene_problem(
         _check_level(dynamics, *_start_and_goal(begin, goal, objects))
     goal = {name: _nearest_turn(name, value, begin[name]) for name, value in goal.items()}
     upright = [name for name in objects if _axis(name) in axes and not _rolls(dynamics, name)]
-    turned = {name for name in upright if _axis(name) != "z" and goal.get(name) is not None}
-    tipped = {_thing(n) for n in turned if abs(float(goal[n] or 0.0) - begin[n]) > ANGLE}
+    ends = dict(zip(objects, zip(*_start_and_goal(begin, goal, objects), strict=True), strict=True))
+    tipped = {
+        _thing(name)
+        for name in upright
+        if _axis(name) != "z" and abs(ends[name][1] - ends[name][0]) > ANGLE
+    }
     lies = [name for name in upright if _axis(name) != "z" or _thing(name) not in tipped]
     asked = {**{name: begin[name] for name in lies}, **goal}
     wanted = {name: value for name, value in asked.items() if value is not None}

@@ -165,6 +165,9 @@ class SpatialQuasiDynamics(QuasiDynamics):
     def for_angles(self, *states: Sequence[float] | np.ndarray) -> SpatialQuasiDynamics:
         """Return the model whose objects' angles can be told apart in some states, often itself.
 
+        What is steep if it rolls first is steeper if it pitches first, tan(pitch) / cos(roll): the
+        model of a model is the same.
+
         Args:
             states: (n) x of start and goal, or of it what objects have.
         """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import yaml
-from own_scenes import write_scene
+from own_scenes import TOP, write_scene
 
 from contact_core.base.planning import PlanStatus
 from contact_stack.judge import JudgeError, SimulatedWorld
@@ -85,3 +85,22 @@ def test_plans_for_things_on_a_table_are_carried_out(tmp_path, solid) -> None:
         arrived += result.status is PlanStatus.SUCCEEDED
         assert result.status is PlanStatus.SUCCEEDED or result.verdict
     assert arrived >= 7
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("axis", ["roll", "pitch"])
+@pytest.mark.parametrize("turn", [0.5 * np.pi, -0.5 * np.pi])
+def test_a_tall_box_is_tipped_as_the_plan_says(tmp_path, axis, turn) -> None:
+    path = write_scene(tmp_path, "carton")
+    (tmp_path / "thing.urdf").write_text(
+        """<robot name="thing"><link name="thing"><inertial><mass value="0.5"/>
+        <inertia ixx="0.0018" iyy="0.0018" izz="0.0003" ixy="0" ixz="0" iyz="0"/></inertial>
+        <collision><geometry><box size="0.06 0.06 0.2"/></geometry></collision></link></robot>"""
+    )
+    scene = yaml.safe_load(path.read_text())
+    scene["objects"]["thing"]["xyz"][2] = TOP + 0.1
+    path.write_text(yaml.safe_dump(scene))
+    problem = build_problem(scene_problem(str(path), {f"thing/{axis}": turn}))
+    result = plan_globally(problem, SearchSettings(refinements=0))
+    assert result.status is PlanStatus.SUCCEEDED, result.message
+    assert result.states[-1, 2] == pytest.approx(TOP + 0.03, abs=0.005)
