@@ -140,10 +140,12 @@ def _uncarried(state: np.ndarray, dynamics: QuasiDynamics, names: Sequence[str],
     held, robots = _held(state, dynamics), set(dynamics.link_names)
     gap = dynamics.find_contacts(state[np.newaxis]).gap[0]
     space = dict.fromkeys(dynamics.object_names, math.inf)
+    beside = dict(space)  # what is no robot, which is elsewhere at a goal
     for between, pair in zip(gap, dynamics.pair_names, strict=True):
-        # At a goal the robot is elsewhere.
-        for name in space.keys() & set(pair) if where != GOAL or not robots & set(pair) else ():
+        for name in space.keys() & set(pair):
             space[name] = min(space[name], float(between))
+            if not robots & set(pair):
+                beside[name] = min(beside[name], float(between))
     for _ in range(FALL if dynamics.load.any() else 0):
         state = dynamics.step(state, commands)
         if not np.isfinite(state).all():
@@ -159,7 +161,8 @@ def _uncarried(state: np.ndarray, dynamics: QuasiDynamics, names: Sequence[str],
             continue
         nearest = space[name]
         if fallen / weight > (DROP if nearest > DROP else max(1.0, 2.0 * radius)):
-            away = f" ({nearest:.2f} m from anything)" if DROP < nearest < math.inf else ""
+            told = beside[name] if where == GOAL else nearest
+            away = f" ({told:.2f} m from anything)" if DROP < told < math.inf else ""
             return f"nothing carries '{name}' at {where}: it falls{away}"
     return ""
 

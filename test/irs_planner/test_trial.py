@@ -174,13 +174,13 @@ def test_what_goes_wrong_is_said(judged, judge, reason, monkeypatch) -> None:
     assert result.usable
 
 
-def test_no_looks_are_advised_where_something_has_to_tip(judged, problem) -> None:
+def test_no_looks_are_advised_where_something_has_to_be_lifted(judged, problem) -> None:
     missed = judged(None)
     assert "by looks (move_objects)" in remedy_of(missed, problem)
     reference = problem.reference.copy()
-    reference[-1, problem.dynamics.state_names.index("thing/roll")] = 0.5
+    reference[-1, problem.dynamics.state_names.index("thing/z")] = 0.5
     remedy = remedy_of(missed, replace(problem, reference=reference))
-    assert remedy.endswith("and no push tips or lifts: allow more time")
+    assert remedy.endswith("and no push lifts: allow more time")
 
 
 def test_forces_beyond_the_limit_are_no_success(judged) -> None:
