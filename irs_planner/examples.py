@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from contact_core.base.config import load, nested, parameter
+from contact_core.base.config import YAML, load, nested, parameter
 from contact_core.base.errors import ConfigError, choices
 from contact_core.base.files import share
 from contact_core.base.registry import Registry
@@ -39,7 +39,7 @@ def _quasi_dynamic(scene: str, time_step: float, quasi_static: bool = False) -> 
     if is_planar(scene):
         return PlanarQuasiDynamics(load_scene(scene), time_step, quasi_static=quasi_static)
     spatial = spatial_scene_names()
-    if not scene.endswith(".yaml") and scene not in spatial:
+    if not scene.endswith(YAML) and scene not in spatial:
         known = choices((*scene_names(), *spatial), scene)
         raise ConfigError(f"unknown scene '{scene}' ({known}, or the path of a file)")
     return SpatialQuasiDynamics(load_spatial_scene(scene), time_step, quasi_static=quasi_static)
@@ -153,13 +153,13 @@ def load_example(name: str | Path) -> ExampleConfig:
         ConfigError: If there is no such example, or its values are invalid.
     """
     path = Path(name)
-    if path.suffix != ".yaml":
+    if path.suffix not in YAML:
         if str(name) not in example_names():
             raise ConfigError(f"unknown example '{name}' ({choices(example_names(), str(name))})")
         path = share("config", "irs", "examples", f"{name}.yaml")
     config = load(ExampleConfig, path)
     beside = path.parent / config.scene
-    if config.scene.endswith(".yaml") and beside.is_file():
+    if config.scene.endswith(YAML) and beside.is_file():
         config = replace(config, scene=str(beside.resolve()))
     return config
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from contact_core.base.config import from_mapping, nested, parameter, read_mapping
+from contact_core.base.config import YAML, from_mapping, nested, parameter, read_mapping
 from contact_core.base.errors import ConfigError
 from robust_planner.config import PlannerConfig
 from robust_planner.contact_model import DriveConfig
@@ -111,7 +111,7 @@ def find_problem(name: str) -> Example:
     Raises:
         ContactStackError: If there is no such problem, or it is not valid.
     """
-    return load_problem(name) if name.endswith(".yaml") else make_example(name)
+    return load_problem(name) if name.endswith(YAML) else make_example(name)
 
 
 def _build(path: Path, values: dict[str, Any]) -> Example:

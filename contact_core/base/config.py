@@ -22,6 +22,8 @@ from contact_core.base.files import find_shared, share
 Config = TypeVar("Config")
 
 MISSING = dataclasses.MISSING
+YAML = (".yaml", ".yml")
+"""How the names of files end; other names are of what is shipped."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -312,7 +314,7 @@ def config_file(kind: str, name: str, folder: Path = Path()) -> Path:
     Raises:
         ConfigError: If none that is shipped has this name.
     """
-    if name.endswith(".yaml"):
+    if name.endswith(YAML):
         return folder / name
     found = find_shared("config", kind, f"{name}.yaml")
     if found is None:

@@ -59,13 +59,17 @@ def until_interrupted(
     """
     interrupted, first = threading.Event(), None
     with ThreadPoolExecutor(max_workers=1) as worker:
-        done = worker.submit(work, interrupted.is_set)
-        while not done.done():
-            try:
-                wait([done], MAX_WAIT)
-            except KeyboardInterrupt as interrupt:
-                interrupted.set()
-                if first is not None or (interrupt.args or (signal.SIGINT,))[0] != signal.SIGINT:
-                    raise
-                first = interrupt
-        return done.result(), first
+        try:
+            done = worker.submit(work, interrupted.is_set)
+            while True:
+                try:
+                    if wait([done], MAX_WAIT).done:
+                        return done.result(), first
+                except KeyboardInterrupt as interrupt:
+                    number = (interrupt.args or (signal.SIGINT,))[0]
+                    if first is not None or number != signal.SIGINT:
+                        raise
+                    first = interrupt
+                    interrupted.set()
+        finally:
+            interrupted.set()

@@ -23,7 +23,7 @@ from contact_aware_control.estimation.identification import (
     identify,
 )
 from contact_aware_control.reference import JointTrajectory
-from contact_core.base.config import read_mapping
+from contact_core.base.config import YAML, read_mapping
 from contact_core.base.errors import ConfigError
 from contact_core.base.figures import save
 from contact_core.base.files import replacement
@@ -100,7 +100,7 @@ def main(args: argparse.Namespace) -> int:
     Raises:
         ContactStackError: If there is no such robot or scene, or the arm does not move.
     """
-    if args.out.suffix != ".yaml":
+    if args.out.suffix not in YAML:
         raise ConfigError(f"--out {args.out} is a robot file and ends in .yaml")
     scene = Scene.load(args.scene) if args.scene else None
     name = args.robot if scene is None else scene.config.robot.description
@@ -186,7 +186,7 @@ def _write(
     path: Path, name: str, robot: Robot, samples: TorqueSamples, found: Identification
 ) -> Iterator[Path]:
     """Write robot file, calibration and picture side by side."""
-    basis = str(Path(name).resolve()) if name.endswith(".yaml") else name
+    basis = str(Path(name).resolve()) if name.endswith(YAML) else name
     again = basis == str(path.resolve())
     values = read_mapping(path) if again else {"extends": basis}
     path.parent.mkdir(parents=True, exist_ok=True)

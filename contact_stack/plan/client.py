@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from contact_stack_msgs.action import MoveObjects, PlanThroughContact
 
+from contact_core.base.config import YAML
 from contact_core.base.errors import CommunicationError, ConfigError, choices
 from contact_ros.client import GraphClient
 from contact_ros.stamps import NANOSECONDS, to_duration
@@ -80,7 +81,7 @@ def to_goal(request: PlanRequest) -> Any:
             "goal_tolerance": config.tolerance,
         }
     else:
-        is_file = request.name.endswith(".yaml")
+        is_file = request.name.endswith(YAML)
         what = {"example": str(Path(request.name).resolve()) if is_file else request.name}
         own = load_example(request.name)
         for field in ("initial_state", "goal_state"):

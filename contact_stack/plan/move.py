@@ -10,6 +10,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from contact_core.base.config import YAML
 from contact_core.base.results import add_json_option, at_least, write_json
 from contact_stack.plan.request import by_name, read_entry, read_goal_entry, states_of
 
@@ -69,7 +70,7 @@ def main(args: argparse.Namespace) -> int:
     network = importlib.import_module("contact_ros.network")
     network.enter(network.LOCALHOST)
     client = importlib.import_module("contact_stack.plan.client")
-    scene = str(Path(args.scene).resolve()) if args.scene.endswith(".yaml") else args.scene
+    scene = str(Path(args.scene).resolve()) if args.scene.endswith(YAML) else args.scene
     with tqdm(bar_format="{desc}{elapsed} {postfix}", desc="") as bar:
 
         def show(step: Any) -> None:

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from contact_core.base.config import read_mapping
+from contact_core.base.config import YAML, read_mapping
 from contact_core.base.errors import ConfigError, choices
 from contact_core.base.planning import StopCondition
 from contact_core.base.sweep import Sweep
@@ -148,9 +148,9 @@ def config_of(
         ConfigError: If there is no such example or file, or goal and start do not fit it.
         ModelError: If a scene cannot be planned with.
     """
-    if name.endswith(".yaml") and "goal_state" not in read_mapping(Path(name)):
+    if name.endswith(YAML) and "goal_state" not in read_mapping(Path(name)):
         return scene_problem(str(Path(name).resolve()), by_name(goal), by_name(start))
-    if not name.endswith(".yaml") and name not in example_names():
+    if not name.endswith(YAML) and name not in example_names():
         if name not in spatial_scene_names():
             known = dict.fromkeys((*example_names(), *spatial_scene_names()))
             raise ConfigError(f"unknown example or scene '{name}' ({choices(known, name)})")

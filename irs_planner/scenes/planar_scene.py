@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from contact_core.base.config import from_mapping, parameter, read_mapping
+from contact_core.base.config import YAML, from_mapping, parameter, read_mapping
 from contact_core.base.errors import ConfigError, choices
 from contact_core.base.files import share
 
@@ -202,7 +202,7 @@ def is_planar(name: str | Path) -> bool:
         ConfigError: If the file cannot be read.
     """
     return str(name) in scene_names() or (
-        str(name).endswith(".yaml") and "robots" in read_mapping(Path(name))
+        str(name).endswith(YAML) and "robots" in read_mapping(Path(name))
     )
 
 
@@ -219,7 +219,7 @@ def load_scene(name: str | Path) -> PlanarScene:
         ConfigError: If there is no such scene, or its description is invalid.
     """
     path = Path(name)
-    if path.suffix != ".yaml":
+    if path.suffix not in YAML:
         if str(name) not in scene_names():
             raise ConfigError(f"unknown scene '{name}' ({choices(scene_names())})")
         path = share("config", "irs", "scenes", f"{name}.yaml")

@@ -9,7 +9,7 @@ import numpy as np
 import pinocchio as pin
 from scipy.spatial.transform import Rotation
 
-from contact_core.base.config import config_file, load, parameter, read_mapping
+from contact_core.base.config import YAML, config_file, load, parameter, read_mapping
 from contact_core.base.errors import ConfigError, ModelError, choices
 from contact_core.base.files import share
 from contact_core.robot.description import read_urdf
@@ -175,7 +175,7 @@ def load_spatial_scene(name: str) -> SpatialScene:
         ConfigError: If there is no such scene, or a value is invalid.
         ModelError: If the robot's description is invalid.
     """
-    if not name.endswith(".yaml") and name not in spatial_scene_names():
+    if not name.endswith(YAML) and name not in spatial_scene_names():
         raise ConfigError(f"unknown scene '{name}' ({choices(spatial_scene_names())})")
     own = share("config", "irs", "spatial_scenes") / f"{name}.yaml"
     path = own if own.is_file() else config_file("scenes", name)

@@ -44,6 +44,15 @@ def test_a_refused_start_is_no_plan_even_at_the_goal(tmp_path: Path) -> None:
     assert len(plan["input_names"]) == 7
 
 
+def test_a_file_may_end_in_yml(tmp_path: Path) -> None:
+    scene = tmp_path / "mine.yml"
+    scene.write_text(share("config", "scenes", "push_box.yaml").read_text())
+    assert config_of(str(scene), {"box/x": 0.6}).scene == str(scene)
+    scene.write_text(share("config", "irs", "scenes", "push_t.yaml").read_text())
+    start = {"tee/y": 0.0, "tee/z": 0.0, "tee/angle": 0.0, "finger_y": 0.0, "finger_z": 0.2}
+    assert config_of(str(scene), {"tee/y": 0.1}, start).scene == str(scene)
+
+
 def test_the_scene_of_a_problem_may_lie_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from tqdm import tqdm
@@ -34,10 +34,26 @@ def test_what_goes_wrong_meanwhile_is_passed_on() -> None:
         raise ValueError("so")
 
 
+@pytest.fixture
+def signals_interrupt() -> Iterator[None]:
+    """Make signals raise, whatever tests before have left of them."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt(number)
+
+    before = {
+        number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 def _work(signals: list[int]) -> Callable[[Callable[[], bool]], int]:
     """Return what sends itself signals, each once it was told of the one before."""
 
     def work(cancelled: Callable[[], bool]) -> int:
+        time.sleep(0.2)  # until somebody waits
         for number in signals:
             signal.raise_signal(number)
             while not cancelled():
@@ -47,6 +63,7 @@ def _work(signals: list[int]) -> Callable[[Callable[[], bool]], int]:
     return work
 
 
+@pytest.mark.usefixtures("signals_interrupt")
 def test_who_is_interrupted_ends_with_what_it_has() -> None:
     assert until_interrupted(_work([])) == (0, None)
     result, interrupt = until_interrupted(_work([signal.SIGINT]))
@@ -54,19 +71,11 @@ def test_who_is_interrupted_ends_with_what_it_has() -> None:
     assert isinstance(interrupt, KeyboardInterrupt)
 
 
-def test_who_is_interrupted_twice_or_terminated_has_no_result() -> None:
+@pytest.mark.usefixtures("signals_interrupt")
+@pytest.mark.parametrize("signals", [[signal.SIGINT, signal.SIGINT], [signal.SIGTERM]])
+def test_who_is_interrupted_twice_or_terminated_has_no_result(signals: list[int]) -> None:
     with pytest.raises(KeyboardInterrupt):
-        until_interrupted(_work([signal.SIGINT, signal.SIGINT]))
-
-    def terminate(number: int, frame: object) -> None:
-        raise KeyboardInterrupt(number)
-
-    before = signal.signal(signal.SIGTERM, terminate)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            until_interrupted(_work([signal.SIGTERM]))
-    finally:
-        signal.signal(signal.SIGTERM, before)
+        until_interrupted(_work(signals))
 
 
 def test_it_ends_where_somebody_was_interrupted_while_drawing_a_bar(
