@@ -73,27 +73,21 @@ def find_impossibility(problem: IrsProblem) -> Impossibility | None:
     return None
 
 
-def changed_states(
-    problem: IrsProblem, dynamics: SpatialQuasiDynamics
-) -> tuple[list[int], list[int]]:
-    """Return the states by which things are to be tipped, and those by which they are lifted.
+def lifted_states(problem: IrsProblem, dynamics: SpatialQuasiDynamics) -> list[int]:
+    """Return the heights of things that are to be lifted, which no push does.
 
     What is tipped comes to lie lower or higher: that is no lift.
 
     Args:
         problem: The problem.
         dynamics: Its dynamics.
-
-    Returns:
-        Roll and pitch of things that are to roll or pitch, and heights of others.
     """
     change = np.abs(problem.goal - problem.initial_state) > problem.tolerance
-    tipped, lifted = list[int](), list[int]()
+    found = []
     for i, name in enumerate(dynamics.object_names):
-        turned = [] if name in dynamics.balls else [j for j in (6 * i + 3, 6 * i + 4) if change[j]]
-        tipped += turned
-        lifted += [6 * i + 2] if change[6 * i + 2] and not turned else []
-    return tipped, lifted
+        tipped = name not in dynamics.balls and change[6 * i + 3 : 6 * i + 5].any()
+        found += [6 * i + 2] if change[6 * i + 2] and not tipped else []
+    return found
 
 
 def _deepest(dynamics: QuasiDynamics, state: np.ndarray) -> str:

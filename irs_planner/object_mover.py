@@ -12,7 +12,7 @@ import pinocchio as pin
 from contact_core.base.config import nested, parameter
 from contact_core.base.errors import ConfigError
 from irs_planner.closed_loop import SHORT_SEARCH, ClosedLoop, Phase
-from irs_planner.feasibility import changed_states
+from irs_planner.feasibility import lifted_states
 from irs_planner.object_tracker import ObjectTracker, TrackerConfig
 from irs_planner.problem import IrsProblem
 from irs_planner.quasi_dynamic import SpatialQuasiDynamics
@@ -42,9 +42,6 @@ SETTLING, FOUND = 30, 10.0
 """Steps of the model in which it comes to rest, and how much more it may move meanwhile."""
 CLEARANCE = 0.01
 """Where pushes begin, and twice as far as the arm passes by [m]: it follows commands as well."""
-HEIGHT = 0.7
-"""Where things are touched at most, as a share of the height of their centre of mass: what is tall
-and thin tips over otherwise."""
 SHORTENING = 0.05
 """Of plans, relative; in 3-D it takes longer than what it saves."""
 
@@ -109,8 +106,7 @@ class ObjectMover:
         dynamics = problem.dynamics
         if not isinstance(dynamics, SpatialQuasiDynamics):
             raise ConfigError("objects are moved in 3-D, and this scene is planar")
-        tipped, lifted = changed_states(problem, dynamics)
-        for i in lifted:
+        for i in lifted_states(problem, dynamics):
             raise ConfigError(
                 f"goal: {dynamics.state_names[i]} is to change by "
                 f"{problem.goal[i] - problem.initial_state[i]:.3g}, and things are pushed or "
@@ -127,7 +123,6 @@ class ObjectMover:
             shortening=SHORTENING,
             force=config.force,
             clearance=CLEARANCE,
-            height=1.0 if tipped else HEIGHT,
             lean=False,
             hold=False,
             seed=seed,

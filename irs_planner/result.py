@@ -9,7 +9,7 @@ import numpy as np
 from contact_core.base.planning import PlanStatus
 from contact_core.robot.scene import ENVIRONMENT
 from irs_planner.dynamics import ContactDynamics
-from irs_planner.feasibility import changed_states, find_impossibility
+from irs_planner.feasibility import find_impossibility, lifted_states
 from irs_planner.problem import IrsProblem, PlannerSettings
 from irs_planner.quasi_dynamic import QuasiDynamics, SpatialQuasiDynamics
 
@@ -224,7 +224,7 @@ def remedy_of(result: IrsPlan, problem: IrsProblem) -> str:
         remedy, dynamics = status.remedy, problem.dynamics
         if not isinstance(dynamics, SpatialQuasiDynamics):
             remedy = f"{remedy.partition(':')[0]}: carry it out by looks (ClosedLoop)"
-        elif changed_states(problem, dynamics)[1]:
+        elif lifted_states(problem, dynamics):
             remedy = f"{remedy.partition(':')[0]}, and no push lifts: allow more time"
         return f"{result.verdict}: {remedy}"
     missed = missed_state(problem, result.final_error)
