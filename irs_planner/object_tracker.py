@@ -10,6 +10,8 @@ import pinocchio as pin
 from contact_core.base.config import parameter
 from contact_core.base.low_pass import followed_share
 
+RESTART = 1.0
+"""What is so much older than what was seen last does not come late: stamps begin anew [s]."""
 KICKED_TURN = 0.15
 """A turn by this angle in two pictures in a row is no noise [rad]."""
 
@@ -51,21 +53,22 @@ class ObjectTracker:
         self._doubts = 0
 
     def see(self, stamp: int, pose: pin.SE3) -> None:
-        """Take what was seen; what is older than the last is of no use.
+        """Take what was seen; what is a little older than the last is of no use.
 
         Args:
-            stamp: When it was seen [ns].
+            stamp: When it was seen [ns]; much older than the last: that one, or a clock, was wrong.
             pose: World frame.
         """
-        if stamp <= self.stamp:
+        anew = stamp < self.stamp - RESTART * 1e9
+        if stamp <= self.stamp and not anew:
             return
         config = self._config
         turn = pin.log3(self.pose.rotation.T @ pose.rotation)
         shift = pose.translation - self.pose.translation
         far = np.linalg.norm(shift) > config.kicked or np.linalg.norm(turn) > KICKED_TURN
         self._doubts = self._doubts + 1 if far else 0
-        share = followed_share(1e-9 * (stamp - self.stamp), config.time_constant)
-        if self._doubts > 1:
+        share = followed_share(max(0.0, 1e-9 * (stamp - self.stamp)), config.time_constant)
+        if self._doubts > 1 or (anew and not far):
             share = 1.0
         self.stamp = stamp
         self.pose = pin.SE3(

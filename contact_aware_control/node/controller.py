@@ -24,6 +24,7 @@ from contact_aware_control.incident_log import IncidentLog
 from contact_aware_control.loop_state import LoopInputs, LoopState, LoopStatus
 from contact_aware_control.node.config import ControllerNodeConfig, controller_defaults
 from contact_aware_control.node.controller_parts import (
+    CONTACTS,
     ExternalStop,
     IncidentFiles,
     LoopClock,
@@ -54,7 +55,10 @@ from contact_ros.parameters import read
 from contact_ros.qos import LATCHED, signal_publisher, signal_subscription
 from contact_ros.real_time import RealTimeReport, enter_real_time
 from contact_ros.stamps import NANOSECONDS, to_nanoseconds, to_time
+from contact_ros.validation import MessageError
 
+OTHER_TIME = 1.0
+"""Contacts whose stamps differ by more from those of the joint states are of other states [s]."""
 MAX_STATES = 50
 """At most this many joint states are kept for a tick: those of a quarter of a second."""
 
@@ -87,6 +91,7 @@ class ControllerNode(ManagedNode):
         self._state: ArmState | None = None
         self._states: deque[ArmState] = deque(maxlen=MAX_STATES)
         self._sent = 0
+        self._heard = 0  # stamp of the last state, on the driver's clock [ns]
         self._report: ContactReport | None = None
         self._rejected = 0
         self._kept: SoundCommand | None = None
@@ -171,7 +176,7 @@ class ControllerNode(ManagedNode):
         self._rivals = RivalWatch(self, profile, self._reader, self._targets.followed)
         self._contacts = self.create_subscription(
             ContactArray,
-            "contacts",
+            CONTACTS,
             self._contacts_arrived,
             signal_subscription(config.lockstep),
         )
@@ -238,6 +243,7 @@ class ControllerNode(ManagedNode):
             return
         # Ages count from arrival: the robot's clock need not be ours.
         with self._lock:
+            self._heard = state.stamp
             driver_stamp = self._loop_clock.hear(state.stamp)
             if driver_stamp is not None:
                 self._states.append(
@@ -259,10 +265,11 @@ class ControllerNode(ManagedNode):
 
     def _contacts_arrived(self, message: ContactArray) -> None:
         stamp = to_nanoseconds(message.header.stamp)
-        if self._participant is None:
-            # Ages count from arrival: the estimator's clock need not be ours.
-            stamp = self._now()
         try:
+            if self._participant is None:
+                self._check_time(stamp)
+                # Ages count from arrival: the robot's clock need not be ours.
+                stamp = self._now()
             self._frames.check_base(message.header.frame_id)
             report = from_message(message, self._robot, stamp)
         except ContactStackError as error:
@@ -273,6 +280,14 @@ class ControllerNode(ManagedNode):
             return
         with self._lock:
             self._report = report
+
+    def _check_time(self, stamp: int) -> None:
+        """Check that contacts are of joint states that we hear, too: they have their stamps."""
+        late = 1e-9 * (self._heard - stamp)
+        if self._heard and abs(late) > OTHER_TIME:
+            raise MessageError(
+                f"stamped {late:.3g} s before the joint states (valid: within {OTHER_TIME:g} s)"
+            )
 
     def _handle_tick(self, k: int, samples: Mapping[str, Any]) -> None:
         assert self._participant is not None

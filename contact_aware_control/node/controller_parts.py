@@ -174,6 +174,10 @@ class ExternalStop:
             self._ask(Request.RELEASE_EXTERNAL_STOP, "")
 
 
+CONTACTS = "contacts"
+"""Topic of what the estimator finds."""
+
+
 class RivalWatch:
     """Look who else publishes commands for this arm, or its states.
 
@@ -227,6 +231,10 @@ class RivalWatch:
             mixed = self._profile.state_topics[topic] is JointState and not interleaved
             if len(who) > 1 and not mixed:
                 self.finding = _shared(Status.FOREIGN_STATE, topic, who)
+        # One that was started anew may be seen twice for a while.
+        who = sorted(set(publishers(self._node, CONTACTS)))
+        if len(who) > 1:
+            self.finding = _shared(Status.FOREIGN_STATE, CONTACTS, who)
 
 
 def shared_targets(publishers: Mapping[str, Sequence[str]]) -> str:

@@ -95,6 +95,9 @@ LATEST_START = 0.05
 """How far in the past a goal's start may lie, for the time its message took [s]."""
 
 
+DEACTIVATED = "the controller was deactivated"
+UNSEEN = "there is no joint state yet: see the report on /diagnostics"
+
 MOVING = 0.01
 """Below this speed of every joint a command counts as at rest where a goal begins [rad/s]."""
 
@@ -127,6 +130,7 @@ class RunningGoal:
         self.goal = goal
         self.start = start
         self.begun = False
+        self.refusal = ""
         self.ended = Future()
         self.max_force = 0.0
         self.overtime = 0.0
@@ -148,7 +152,7 @@ class RunningGoal:
         """
         goal = self.goal
         if status.mode is Mode.INACTIVE:
-            return Violation(goal.codes["invalid"], "the controller was deactivated")
+            return Violation(goal.codes["invalid"], DEACTIVATED)
         if status.mode is Mode.FAULT:
             return Violation(goal.codes["fault"], explained(status))
         self.waiting = self.waiting + period if stands_still(status) else 0.0
@@ -284,8 +288,14 @@ class GoalServer:
         if running is None or stamp < running.start or running.handle.is_cancel_requested:
             return None
         if not running.begun:
-            # It was checked for where the arm was then, maybe on its way.
-            present, running.begun = self._command(), True
+            # It was checked for where the arm was then, maybe on its way or elsewhere.
+            try:
+                present = self._command()
+                running.goal.check_start(present.command, self._checker.start_tolerance)
+            except TrajectoryError as error:
+                running.refusal = str(error)
+                return None
+            running.begun = True
             running.goal.begin(present.command, _speed(present))
         return running.goal.goal
 
@@ -311,14 +321,25 @@ class GoalServer:
         if running.handle.is_cancel_requested:
             self._end(running, stamp, position, status, running.handle.canceled, None)
             return
-        if stamp < running.start:
+        present, refusal = self._present(), running.refusal
+        if not running.begun:
+            # It waits for its start; what stops or holds the arm meanwhile refuses it.
+            obstacle = self._obstacle()
+            refusal = refusal or (obstacle and f"the arm would not move: {obstacle}")
+        elif present is None:
+            refusal = DEACTIVATED if status.mode is Mode.INACTIVE else UNSEEN
+        if refusal:
+            invalid = Violation(running.goal.codes["invalid"], refusal)
+            self._end(running, stamp, position, status, running.handle.abort, invalid)
+            return
+        if not running.begun or present is None:
             return
         running.max_force = max(
             running.max_force, float(np.max(status.output.measured_force, initial=0.0))
         )
         running.ticks += 1
         progress = self._progress(running, stamp, position, status)
-        progress = replace(progress, report=report, command=self._command().command)
+        progress = replace(progress, report=report, command=present.command)
         violation = running.violation(progress, status, self._period)
         if violation is not None:
             self._end(running, stamp, position, status, running.handle.abort, violation)
@@ -459,7 +480,7 @@ class GoalServer:
         present = self._present()
         if present is None:
             self._refuse_if_held()
-            raise TrajectoryError("there is no joint state yet: see the report on /diagnostics")
+            raise TrajectoryError(UNSEEN)
         return present
 
 

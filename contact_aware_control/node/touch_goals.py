@@ -30,6 +30,7 @@ from contact_aware_control.node.trajectory_goals import (
 )
 from contact_aware_control.reference import Goal, Guidance
 from contact_aware_control.reference.stream import FOR_EVER, MotionBounds
+from contact_aware_control.safety.goal_checker import MAX_FORCE
 from contact_aware_control.skill import Skill
 from contact_aware_control.wipe import Wipe
 from contact_core.base.errors import choices
@@ -43,8 +44,8 @@ GuideResult = HandGuide.Result
 InsertResult = InsertAction.Result
 WipeResult = WipeAction.Result
 
-MAX_SPEED, MAX_DISTANCE, MAX_FORCE, MAX_DURATION = 1.0, 3.0, 500.0, 3600.0
-"""Largest speed [m/s], distance [m], force [N] and duration [s]."""
+MAX_SPEED, MAX_DISTANCE, MAX_DURATION = 1.0, 3.0, 3600.0
+"""Largest speed [m/s], distance [m] and duration [s]."""
 
 MAX_CORNERS = 500
 """Most corners of a path that is wiped."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pinocchio as pin
 
@@ -23,6 +21,8 @@ from contact_core.base.errors import TrajectoryError, choices
 from contact_core.base.kernel import kernel
 from contact_core.robot.robot import Robot
 
+MAX_FORCE = 500.0
+"""More than that nobody presses on purpose [N]."""
 CHECK_STEP = 0.05
 """A goal's clearances are checked on a grid this fine [s]."""
 
@@ -73,8 +73,11 @@ class GoalChecker:
                 raise TrajectoryError(
                     f"planned contact of unknown link '{link}' ({choices(self._robot.link_names)})"
                 )
-            if not (math.isfinite(limit) and limit >= 0.0):
-                raise TrajectoryError(f"planned contact of '{link}': force limit {limit} N")
+            if not 0.0 <= limit <= MAX_FORCE:
+                raise TrajectoryError(
+                    f"planned contact of '{link}': force limit {limit:g} N (valid: 0 to "
+                    f"{MAX_FORCE:g})"
+                )
         if goal.posture is not None:
             self._check_posture(goal.posture)
         goal.reference.check(self._robot, command, self.start_tolerance, let_tick_run)

@@ -141,8 +141,12 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         for item in message.transforms:
             name = item.child_frame_id
             pose = checked_pose(item.transform, name, MAX_POSITION)
-            stamp = to_nanoseconds(item.header.stamp)
-            seen[name] = Seen(item.header.frame_id, stamp, pose, time.monotonic())
+            stamp, before = to_nanoseconds(item.header.stamp), seen.get(name)
+            # A picture that comes again says nothing of now.
+            heard = time.monotonic()
+            if before is not None and before.stamp == stamp:
+                heard = before.heard
+            seen[name] = Seen(item.header.frame_id, stamp, pose, heard)
         at_most(seen, MAX_NAMES, "objects")
         self._seen = seen
 
@@ -201,7 +205,7 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         self._take()  # what has waited until now is old
         heard = self._joints_heard
         while (end := self._end(problem, stop, begun)) is None:
-            if self._joints_heard > heard and self._hears_all(problem):
+            if self._joints_heard > heard and self._hears_all(problem, begun):
                 heard = self._joints_heard
                 self._update(problem)
                 publish(_feedback(problem, stop.elapsed))
@@ -240,9 +244,10 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         target.header.stamp = stamp
         self._send(target)
 
-    def _hears_all(self, mover: ObjectMover) -> bool:
-        objects, joints = set(mover.object_names), set(mover.joint_names)
-        heard = objects <= self._seen.keys() and joints <= self._joints.keys()
+    def _hears_all(self, mover: ObjectMover, begun: float) -> bool:
+        """Return whether all is known, and every object was seen since the goal began."""
+        seen = {name for name, last in self._seen.items() if last.heard >= begun}
+        heard = seen.issuperset(mover.object_names) and self._joints.keys() >= {*mover.joint_names}
         return heard and self._status is not None
 
     def _end(
@@ -264,7 +269,7 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         impossible = mover.loop.impossible
         self._sensible = self._sensible if impossible else time.monotonic()
         if impossible and self._is_late(self._sensible, begun):
-            return impossible.status, f"{impossible.reason}: {impossible.remedy}"
+            return PlanStatus.GOAL_UNREACHABLE, f"{impossible.reason}: {impossible.remedy}"
         if silent := self._silent(mover, begun):
             return PlanStatus.NOT_SEEN, f"{silent}: {PlanStatus.NOT_SEEN.remedy}"
         if reason := self._unfollowed(begun):

@@ -19,9 +19,10 @@ from contact_stack_msgs.msg import (
 )
 from contact_stack_msgs.srv import SetPayload
 from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
-from faults import ask_until_granted, at_rest
+from faults import ask, ask_until_granted, at_rest
 from own_domain import own_domain
 from rclpy.duration import Duration
+from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from contact_ros.driver_profile import PROFILES, DriverConfig, driver_profile
@@ -212,6 +213,68 @@ def test_goals_and_messages_that_are_refused(held: GraphClient, driver: str) -> 
 
     client.spin_for(0.3)
     assert np.abs(np.array(client.latest("truth/joint_states").position) - start).max() < 1e-4
+
+
+def test_a_goal_that_waits_for_its_start_is_refused_by_a_hold(
+    held: GraphClient, driver: str
+) -> None:
+    client = held
+    client.spin_until(lambda: at_rest(client))
+    goal = joint_goal(client, driver)
+    goal.trajectory.points[0].positions[0] += 0.3
+    goal.trajectory.header.stamp = (client.node.get_clock().now() + Duration(seconds=60.0)).to_msg()
+    future = client.send(client.joints, goal).get_result_async()
+    client.spin_for(0.3)
+    assert not future.done()
+    assert ask(client, "hold").success
+    client.spin_until(future.done)
+    assert future.result().result.error_code == FollowJointTrajectory.Result.INVALID_GOAL
+    assert "it is held on request" in future.result().result.error_string
+    ask_until_granted(client, "resume")
+
+
+def test_a_goal_that_waits_is_refused_where_the_arm_is_elsewhere_by_then(
+    held: GraphClient, driver: str
+) -> None:
+    client = held
+    client.spin_until(lambda: at_rest(client))
+    late = joint_goal(client, driver)
+    begin = np.array(late.trajectory.points[0].positions)
+    late.trajectory.points.insert(0, JointTrajectoryPoint(positions=begin.tolist()))
+    late.trajectory.header.stamp = (client.node.get_clock().now() + Duration(seconds=8.0)).to_msg()
+    target = client.node.create_publisher(JointState, "target_joint", 1)
+    future = client.send(client.joints, late).get_result_async()
+    state, wanted = JointState(name=late.trajectory.joint_names), 0.0
+    while not future.done():
+        wanted = min(wanted + 0.005, 0.2)
+        state.position = (begin + wanted * np.eye(7)[0]).tolist()
+        state.header.stamp = client.node.get_clock().now().to_msg()
+        target.publish(state)
+        client.spin_for(0.05)
+    client.node.destroy_publisher(target)
+    result = future.result().result
+    assert result.error_code == FollowJointTrajectory.Result.INVALID_GOAL
+    assert "rad away from the arm" in result.error_string
+
+
+def test_contacts_of_another_node_stop_the_arm(held: GraphClient) -> None:
+    client = held
+    client.spin_until(lambda: at_rest(client))
+    publisher = client.node.create_publisher(ContactArray, "contacts", 1)
+    client.spin_until(lambda: client.latest("controller_status").status_name == "FOREIGN_STATE")
+    old = ContactArray()
+    old.header.stamp.sec = 1
+
+    def refused() -> bool:
+        publisher.publish(old)
+        return "before the joint states" in _diagnostic(
+            client, "contact_aware_controller", "last_rejection"
+        )
+
+    client.spin_until(refused)
+    client.node.destroy_publisher(publisher)
+    client.spin_until(lambda: client.latest("controller_status").status_name != "FOREIGN_STATE")
+    ask_until_granted(client, "resume")
 
 
 def test_contacts_on_unknown_links_are_a_latched_fault(held: GraphClient) -> None:

@@ -45,6 +45,15 @@ def test_what_is_older_does_not_count():
     assert tracker.stamp == 2 * PERIOD
 
 
+def test_one_stamp_far_ahead_blinds_nobody():
+    tracker = ObjectTracker(TrackerConfig(), 0, at(0.0))
+    tracker.see(PERIOD + 3600 * 10**9, at(0.001))
+    for k in range(2, 40):
+        tracker.see(PERIOD * k, at(0.02))
+    assert abs(tracker.pose.translation[0] - 0.02) < 0.001
+    assert tracker.stamp == 39 * PERIOD
+
+
 def test_a_slow_motion_is_followed():
     tracker = ObjectTracker(TrackerConfig(), 0, at(0.0))
     for k in range(1, 100):

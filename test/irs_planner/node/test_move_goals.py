@@ -52,6 +52,7 @@ class World:
         self.state = self.mover.problem.initial_state
         self.feedback: list[Any] = []
         self.silent: set[str] = set()
+        self.stamp = 0  # of all pictures, 0 for that of now
         self.frame = "lbr_link_0"
         self.status = ControllerStatus(mode=ControllerStatus.HOLD)
 
@@ -59,7 +60,7 @@ class World:
         """Say how things are, but for who is silent."""
         poses = self.mover.problem.dynamics.object_poses(self.state)
         if "camera" not in self.silent:
-            self.goals.hear_objects(pictures(poses, time.time_ns(), self.frame))
+            self.goals.hear_objects(pictures(poses, self.stamp or time.time_ns(), self.frame))
         if "arm" not in self.silent:
             names = list(self.joint_names)
             message = JointState(name=names, position=self.state[6:13])
@@ -124,6 +125,27 @@ def test_what_was_heard_before_a_goal_is_not_acted_on(tmp_path) -> None:
     world.silent = {"arm"}
     assert world.run().remedy.startswith("joint_states is silent about lbr_A1: publish")
     assert world.targets == []
+
+
+@pytest.mark.parametrize("frozen", [True, False], ids=["the same again", "none"])
+def test_old_pictures_are_not_acted_on(tmp_path, frozen: bool) -> None:
+    """Though they show the thing at its goal."""
+    world = World(tmp_path, SHORT, x=0.56)
+    world.stamp = 10**9
+    world.speak()
+    world.silent = set() if frozen else {"camera"}
+    result = world.run()
+    assert (result.status_name, world.targets) == ("NOT_SEEN", [])
+    assert result.remedy.startswith("camera/objects is silent about thing")
+
+
+def test_an_arm_that_is_seen_inside_a_thing_is_told(tmp_path) -> None:
+    world = World(tmp_path, MoverNodeConfig(patience=0.5), x=0.62)
+    world.state[:2] = world.state[13:15]
+    world.follow = world.feedback.append  # nothing moves
+    result = world.run(StopCondition(20.0))
+    assert result.status_name == "GOAL_UNREACHABLE"
+    assert "overlap" in result.remedy
 
 
 def test_poses_in_a_frame_that_is_not_known_are_named(tmp_path) -> None:
