@@ -15,9 +15,11 @@ reader would take the first, unless both say the same.
 
 from __future__ import annotations
 
+import re
 import warnings
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from xml.parsers import expat
 
 from contact_core.base.errors import ModelError, ModelWarning
@@ -25,6 +27,7 @@ from contact_core.base.errors import ModelError, ModelWarning
 ONCE = "<once>"  # key of a table; no name in XML
 _MARKS = ".?#!"
 _AGAIN = "2"
+_COMMENT = re.compile("<!--.*?-->", re.DOTALL)
 _OFF = {"", "false", "disable", "none", "auto", "inf", "-inf"}
 # What switches the others off switches these on.
 _ON = {"gravity": {"true", "1"}, "actuation": {"enable"}}
@@ -58,6 +61,20 @@ def parse(text: str, where: str) -> ElementTree.Element:
     Raises:
         ModelError: If it is not well-formed.
     """
+    try:
+        return _parsed(text, where)
+    except expat.ExpatError as error:
+        with suppress(expat.ExpatError):
+            # The parsers of others accept two dashes within a comment.
+            return _parsed(_COMMENT.sub(lambda comment: _plain(comment[0]), text), where)
+        raise ModelError(f"{where} is not valid XML: {error}") from error
+
+
+def _plain(comment: str) -> str:
+    return f"<!--{comment[4:-3].replace('-', ' ')}-->"
+
+
+def _parsed(text: str, where: str) -> ElementTree.Element:
     parser = expat.ParserCreate()
     begun = text.lstrip()
     above = text.count("\n", 0, len(text) - len(begun))
@@ -72,10 +89,7 @@ def parse(text: str, where: str) -> ElementTree.Element:
     parser.StartElementHandler = builder.start
     parser.EndElementHandler = builder.end
     parser.CharacterDataHandler = builder.data
-    try:
-        parser.Parse(begun, True)
-    except expat.ExpatError as error:
-        raise ModelError(f"{where} is not valid XML: {error}") from error
+    parser.Parse(begun, True)
     return builder.close()
 
 

@@ -115,10 +115,6 @@ def _joined(scope: str, name: str) -> str:
     return f"{scope}{_SCOPE}{name}" if scope else name
 
 
-def _outer(name: str) -> str:
-    return name.rpartition(_SCOPE)[0]
-
-
 def _says(element: ElementTree.Element, path: str, default: str = "false") -> bool:
     return element.findtext(path, default).strip() in ("true", "1")
 
@@ -134,6 +130,7 @@ class _Reader:
         self.several = len(models) > 1
         self.robot = ElementTree.Element("robot", name=name, version=CAPSULE_VERSION)
         self.elements: dict[str, ElementTree.Element] = {"": place}
+        self.scopes: dict[str, str] = {}  # a name may hold what separates scopes itself
         self.poses: dict[tuple[str, str], pin.SE3] = {}
         self.pending: list[tuple[str, str]] = []
         self._register(place, "")
@@ -147,9 +144,12 @@ class _Reader:
                 name = _joined(scope, child.get("name", ""))
                 if name in self.elements:
                     raise ModelError(f"two links, joints, frames or models are called '{name}'")
-                self.elements[name] = child
+                self.elements[name], self.scopes[name] = child, scope
                 if child.tag == "model":
                     self._register(child, name)
+
+    def _outer(self, name: str) -> str:
+        return self.scopes.get(name, "")
 
     def read(self) -> None:
         """Read links, then joints, then what floats."""
@@ -188,7 +188,7 @@ class _Reader:
 
     def _is_static(self, name: str) -> bool:
         """Whether a model that holds a link, at any depth, is static."""
-        while name := _outer(name):
+        while name := self._outer(name):
             if _says(self.elements[name], "static"):
                 return True
         return False
@@ -200,7 +200,7 @@ class _Reader:
         if name == WORLD:
             return ""
         # Old files put their own model's name before the names in it.
-        for full in (_joined(scope, name), _joined(_outer(scope), name)):
+        for full in (_joined(scope, name), _joined(self._outer(scope), name)):
             if full in self.elements:
                 return full
         within = f"{scope}{_SCOPE}" if scope else ""
@@ -223,7 +223,7 @@ class _Reader:
         default = {"joint": element.findtext("child", "").strip()}.get(
             element.tag, element.get("attached_to", "")
         )
-        within = self._resolve(_relative_to(element) or default, _outer(name))
+        within = self._resolve(_relative_to(element) or default, self._outer(name))
         pose = self._pose(within, base) * _pose(element)
         self.pending.remove((name, base))
         frame = element.get("placement_frame", "") if element.tag == "model" else ""
@@ -234,7 +234,7 @@ class _Reader:
 
     def _link_of(self, name: str) -> str:
         """Link that a frame is fixed to; empty if that is the world."""
-        element, scope = self.elements[name], _outer(name)
+        element, scope = self.elements[name], self._outer(name)
         match element.tag:
             case "link":
                 return name
@@ -256,7 +256,7 @@ class _Reader:
         """Links that a joint connects."""
         try:
             parent, child = (
-                self._link_of(self._resolve(_text(joint, key), _outer(name)))
+                self._link_of(self._resolve(_text(joint, key), self._outer(name)))
                 for key in ("parent", "child")
             )
         except ModelError as error:
@@ -270,7 +270,7 @@ class _Reader:
         within = _relative_to(source)
         if not within:
             return _pose(source)
-        frame = self._pose(self._resolve(within, _outer(link)))
+        frame = self._pose(self._resolve(within, self._outer(link)))
         return self._pose(link).actInv(frame) * _pose(source)
 
     def _add_link(self, name: str, source: ElementTree.Element) -> None:
@@ -381,7 +381,7 @@ class _Reader:
         if self.old_axes or axis.findtext("use_parent_model_frame", "0").strip() in ("1", "true"):
             frame = _HERE
         if frame:
-            turn = self._pose(self._resolve(frame, _outer(name))).rotation
+            turn = self._pose(self._resolve(frame, self._outer(name))).rotation
             direction = self._pose(name).rotation.T @ turn @ direction
         ElementTree.SubElement(joint, "axis", xyz=as_text(direction))
         losses = {
@@ -423,7 +423,7 @@ class _Reader:
         else:
             return
         ElementTree.SubElement(
-            joint, "mimic", joint=self._name(self._resolve(master, _outer(name))),
+            joint, "mimic", joint=self._name(self._resolve(master, self._outer(name))),
             multiplier=repr(ratio), offset=repr(offset - ratio * reference),
         )  # fmt: skip
 

@@ -114,10 +114,14 @@ def _ends(
 ) -> tuple[float, float]:
     """Positions of a finger where the gripper is closed, and open.
 
-    Closed is where the finger is closer to the middle of all fingers, or to the palm if it is the
-    only one.
+    Closed is where the finger is closer to the other links of the gripper, those that follow it
+    where they are then, or to the palm if it is the only one.
     """
-    lower, upper = np.clip(limits_of(tree.joints[name]), -_WIDEST, _WIDEST)
+    lower, upper = (
+        limit if np.isfinite(limit) else np.clip(limit, -_WIDEST, _WIDEST)
+        for limit in limits_of(tree.joints[name])
+    )
+    after = {other: _mimic(tree, other) for other in tree.joints}
     model = tree.model()
     data, distances = model.createData(), []
     own = set(tree.below(tree.child(name)))
@@ -126,6 +130,9 @@ def _ends(
     for value in (lower, upper):
         q = pin.neutral(model)
         q[model.joints[model.getJointId(name)].idx_q] = value
+        for other, law in after.items():
+            if law is not None and law[0] == name and model.existJointName(other):
+                q[model.joints[model.getJointId(other)].idx_q] = law[1] * value + law[2]
         pin.framesForwardKinematics(model, data, q)
 
         def placed(links: Sequence[str]) -> np.ndarray:

@@ -9,7 +9,7 @@ from format_elements import DRAKE_IN_SDF, DRAKE_IN_URDF, SDF, URDF, mjcf_outline
 
 from contact_core.base.errors import ModelError, ModelWarning
 from contact_core.model.articulation import read_articulation
-from contact_core.model.elements import check_elements, parse
+from contact_core.model.elements import check_elements, parse, place
 from contact_core.model.model_file import self_contained
 from contact_core.model.vocabulary import REASONS, TABLES
 from contact_core.multibody.collision.collision_element import collision_elements
@@ -262,3 +262,12 @@ def test_whatever_a_format_has_is_read_named_or_refused(tmp_path, outline, base,
         silent = ("", ".") if path[-1].startswith("@") else ("", ".", "?")
         assert said or known[-1] in silent, path
     assert min(found["quiet"], found["refused"]) > 2
+
+
+def test_comments_may_hold_dashes_and_lines_are_still_right():
+    text = "<sdf>\n<!-- ---- a -- b\n --->\n<model name='m'/></sdf>"
+    root = parse(text, "w")
+    assert root[0].get("name") == "m"
+    assert place(root[0], "w") == "line 4"
+    with pytest.raises(ModelError, match="w is not valid XML: .*line 2, column 2"):
+        parse("<a>\n</b>", "w")

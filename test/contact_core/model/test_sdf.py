@@ -205,6 +205,15 @@ def test_names_of_several_models_keep_their_scope(tmp_path):
     np.testing.assert_allclose(several.bodies[1].placement.translation, [0.0, 0.0, 1.0])
 
 
+def test_names_may_hold_what_separates_scopes(tmp_path):
+    """As files that were flattened by older programs have them."""
+    links = link("robot::base") + link("robot::arm", pose="0 0 1 0 0 0")
+    text = sdf(links + joint("robot::j", "robot::base", "robot::arm") + "<static>0</static>")
+    flat = read_articulation(urdf(text, tmp_path))
+    assert [body.joint for body in flat.bodies] == ["robot::base", "robot::j"]
+    np.testing.assert_allclose(flat.bodies[1].placement.translation, [0.0, 0.0, 1.0])
+
+
 def test_a_static_model_moves_nowhere(tmp_path):
     nested = f'<model name="n">{link("b")}</model>'
     text = sdf(f"<static>1</static>{link('a')}{nested}{link('c')}{joint('j', 'a', 'c')}")
