@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
 
 import numpy as np
@@ -22,6 +22,7 @@ from contact_core.model.mjcf.model import MjcfModel, read_mjcf
 from contact_core.model.model_file import MJCF
 from contact_core.model.moving_body import Articulation, JointLaw, Mimic, MovingBody, Tendon
 from contact_core.model.sdf import BALL as BALL_IN_URDF
+from contact_core.model.sdf import WEIGHTLESS
 from contact_core.model.urdf import lock_joints, read_tree
 from contact_core.multibody.rigid_body.joints import BALL, FREE, PRISMATIC, REVOLUTE, joint_type
 
@@ -87,7 +88,33 @@ def read_articulation(
     elements = {joint.get("name", ""): joint for joint in root.findall("joint")}
     _check_axes(elements)
     mimics = _mimics(elements, model)
-    return _from_tree(model, mimics, elements, free and kinematic, repair, text)
+    articulation = _from_tree(model, mimics, elements, free and kinematic, repair, text)
+    return _weighing(articulation, root.findall("link"))
+
+
+def _weighing(articulation: Articulation, links: Sequence[ElementTree.Element]) -> Articulation:
+    """Return bodies of which only those links weigh something that have gravity."""
+    if not any(WEIGHTLESS in link.attrib for link in links):
+        return articulation
+    masses, heavy = (np.zeros(len(articulation.bodies) + 1) for _ in range(2))
+    for link in links:
+        given = link.find("inertial/mass")
+        index = articulation.links.get(link.get("name", ""), (-1, None))[0]
+        if given is not None:
+            masses[index] += float(given.get("value", "0"))
+            heavy[index] += 0.0 if WEIGHTLESS in link.attrib else float(given.get("value", "0"))
+    bodies = list[MovingBody]()
+    for body, mass, weight in zip(articulation.bodies, masses, heavy, strict=False):
+        share = float(weight / mass) if mass > 0.0 else 1.0
+        if 0.0 < share < 1.0:
+            warnings.warn(
+                f"joint '{body.joint}' carries links with gravity and without: together they have "
+                f"{100.0 * share:.3g} % of their weight, at their centre of mass",
+                ModelWarning,
+                stacklevel=4,
+            )
+        bodies.append(replace(body, weight=share))
+    return replace(articulation, bodies=tuple(bodies))
 
 
 def _check_axes(elements: Mapping[str, ElementTree.Element]) -> None:

@@ -36,6 +36,7 @@ BALL = "ball"  # kind of a joint; attribute of the floating one that stands for 
 # Attribute of a link that keeps the model it belongs to where the file has several, and of a joint
 # that keeps the link that it carries.
 OWNER, CARRIED = "model", "carried"
+WEIGHTLESS = "weightless"  # attribute of a link of the URDF without gravity
 TOUCHES_OWN = "self_collide"  # attribute of such a link: whether it touches others of its model
 JOINTS = ("revolute", "continuous", "prismatic", "fixed", BALL)
 _GEOMETRIES = ("box", "sphere", "cylinder", "capsule", "mesh", "plane")
@@ -281,7 +282,7 @@ class _Reader:
             link.set(OWNER, owner)
             link.set(TOUCHES_OWN, str(_says(self.elements[owner], "self_collide")).lower())
         if not _says(source, "gravity", "true"):
-            raise ModelError(f"link '{own}' has no gravity (valid: World.add's weightless)")
+            link.set(WEIGHTLESS, "true")
         if _says(source, "kinematic"):
             raise ModelError(f"link '{own}' is kinematic (valid: World.add's kinematic)")
         self._add_inertial(link, name, source.find("inertial"))

@@ -269,5 +269,5 @@ def test_comments_may_hold_dashes_and_lines_are_still_right():
     root = parse(text, "w")
     assert root[0].get("name") == "m"
     assert place(root[0], "w") == "line 4"
-    with pytest.raises(ModelError, match="w is not valid XML: .*line 2, column 2"):
+    with pytest.raises(ModelError, match=r"w is not valid XML: .*line 2, column 2"):
         parse("<a>\n</b>", "w")

@@ -159,7 +159,6 @@ REFUSED = [
     (geometry("<box/>"), "box '' has no size"),
     (sdf(link("a", pose="0 0 x 0 0 0")), "a number that is none: .*'x'"),
     (sdf(link("a", pose="0 0 0")), "a pose must be 6 numbers, or 7 with a quaternion"),
-    (sdf(link("a", "<gravity>false</gravity>")), "link 'a' has no gravity"),
     (sdf(link("a") + joint("j", "a", "world")), "joint 'j' carries the world"),
     (sdf(link("a") + link("a")), "two links, joints, frames or models are called 'm::a'"),
     ("<sdf version='1.9'/>", "the SDF has no model"),
@@ -203,6 +202,17 @@ def test_names_of_several_models_keep_their_scope(tmp_path):
     several = read_articulation(urdf(text, tmp_path))
     assert {body.joint for body in several.bodies} == {"k::a", "k::n::a", "m::j"}
     np.testing.assert_allclose(several.bodies[1].placement.translation, [0.0, 0.0, 1.0])
+
+
+def test_links_without_gravity_weigh_nothing(tmp_path):
+    off = "<gravity>false</gravity>"
+    text = sdf(link("a", off) + link("b", pose="0 0 1 0 0 0") + joint("j", "a", "b"))
+    bodies = read_articulation(urdf(text, tmp_path)).bodies
+    assert [(body.joint, body.weight) for body in bodies] == [("a", 0.0), ("j", 1.0)]
+    fixed = text.replace('type="revolute"', 'type="fixed"')
+    with pytest.warns(ModelWarning, match=r"joint 'a' carries links with .* 50 % of their w"):
+        (body,) = read_articulation(urdf(fixed, tmp_path)).bodies
+    assert body.weight == 0.5
 
 
 def test_names_may_hold_what_separates_scopes(tmp_path):
