@@ -154,6 +154,21 @@ def test_joints_are_followed_and_velocities_of_joints(streaming):
     np.testing.assert_allclose(speed, turn, atol=0.02)
 
 
+@pytest.mark.parametrize(
+    "stamp",
+    [lambda t: 1e-3 * t, lambda t: 0.1 * (t // 0.1) + 1e-4 * (t % 0.1 > 0.04)],
+    ids=["a clock that is slow", "in pairs"],
+)
+def test_wrong_stamps_make_no_haste(streaming, stamp):
+    run = streaming()
+    turn = np.array([0.0, 0.0, 0.02, 0.0, 0.0, 0.0, 0.0])
+    sends = arrivals(lambda t: JointTarget(stamp(t), Q + t * turn), 20.0, 2.0)
+    run.run(sends, 3.0)
+    moved = np.array(run.commands)[:, 2] - Q[2]
+    assert np.abs(np.diff(moved)).max() / PERIOD < 0.06
+    assert moved.max() < 2.0 * turn[2] + 0.01
+
+
 def test_a_jump_of_the_target_is_approached_within_bounds(streaming, robot):
     run = streaming()
     far = Q + np.array([0.5, -0.2, 0.1, 0.3, 0.0, 0.0, 0.0])
