@@ -10,6 +10,8 @@ from rclpy.clock_type import ClockType
 from rclpy.node import Node
 from rclpy.timer import Timer
 
+MAX_START = 3600.0
+"""How far ahead may lie what is to begin later [s]."""
 NANOSECONDS = 1_000_000_000
 """Nanoseconds in a second."""
 

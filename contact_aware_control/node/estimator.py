@@ -42,7 +42,7 @@ from contact_ros.loop import ErrorRelay, MessageThread
 from contact_ros.parameters import read
 from contact_ros.qos import signal_publisher, signal_subscription
 from contact_ros.real_time import enter_real_time
-from contact_ros.stamps import to_nanoseconds
+from contact_ros.stamps import MAX_START, NANOSECONDS, to_nanoseconds
 from contact_ros.validation import (
     MAX_FORCE,
     MAX_POSITION,
@@ -321,6 +321,11 @@ class EstimatorNode(GuardedNode):
         mass = number(request.mass, "mass [kg]", 0.0, HEAVIEST)
         center = vector(request.center_of_mass, "center_of_mass [m]", MAX_CENTER)
         start = to_nanoseconds(request.start) or self._stamp
+        if self._stamp and start > self._stamp + MAX_START * NANOSECONDS:
+            raise MessageError(
+                f"start lies {(start - self._stamp) / NANOSECONDS:.3g} s ahead (valid: at most "
+                f"{MAX_START:g} s)"
+            )
         shapes = held_shapes(request)
         with self._lock:
             self._estimator.set_payload(mass, center, start, shapes)

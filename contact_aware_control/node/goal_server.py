@@ -61,6 +61,7 @@ from contact_core.base.errors import ContactStackError, TrajectoryError
 from contact_core.robot.robot import Robot
 from contact_ros.geometry import BaseFrames
 from contact_ros.guarded_node import PolledActionServer
+from contact_ros.stamps import MAX_START
 from contact_ros.validation import MessageError
 
 FEEDBACK_EVERY = 10
@@ -73,9 +74,6 @@ HOLDING_STATUSES = (
     Status.REFERENCE_SLOWED,
 )
 """Statuses that explain why an arm is not where it should be."""
-
-MAX_START = 3600.0
-"""How far ahead a goal's start may lie [s]."""
 
 STANDSTILL = 0.02
 """Below this rate of its clock a reference stands still."""

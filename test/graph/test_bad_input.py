@@ -211,6 +211,12 @@ def test_goals_and_messages_that_are_refused(held: GraphClient, driver: str) -> 
     assert not payload.success
     assert "mass [kg] is -1 (valid: 0 .. 20)" in payload.message
 
+    late = SetPayload.Request(mass=0.1)
+    late.start.sec = 2**31 - 1
+    payload = client.call(SetPayload, "set_payload", late)
+    assert not payload.success
+    assert "s ahead (valid: at most 3600 s)" in payload.message
+
     client.spin_for(0.3)
     assert np.abs(np.array(client.latest("truth/joint_states").position) - start).max() < 1e-4
 
