@@ -7,7 +7,6 @@ from functools import cached_property
 
 import numpy as np
 import pinocchio as pin
-from scipy.spatial.transform import Rotation
 
 from contact_core.base.config import YAML, config_file, load, parameter, read_mapping
 from contact_core.base.errors import ConfigError, ModelError, choices
@@ -121,7 +120,7 @@ class SpatialScene:
         """
         roll, pitch, yaw = angles
         if name in self.pitch_first:
-            turn = Rotation.from_euler("ZXY", (yaw, roll, pitch)).as_matrix()
+            turn = pin.rpy.rpyToMatrix(roll, 0.0, yaw) @ pin.rpy.rpyToMatrix(0.0, pitch, 0.0)
         else:
             turn = pin.rpy.rpyToMatrix(roll, pitch, yaw)
         return np.asarray(turn @ self.own_turn(name))
@@ -136,7 +135,8 @@ class SpatialScene:
         turn = rotation @ self.own_turn(name).T
         if name not in self.pitch_first:
             return np.asarray(pin.rpy.matrixToRpy(turn))
-        yaw, roll, pitch = Rotation.from_matrix(turn).as_euler("ZXY")
+        roll = np.arcsin(np.clip(turn[2, 1], -1.0, 1.0))
+        pitch, yaw = np.arctan2(-turn[2, 0], turn[2, 2]), np.arctan2(-turn[0, 1], turn[1, 1])
         return np.array((roll, pitch, yaw))
 
     @property
