@@ -133,6 +133,16 @@ def _group_members(group: int) -> list[int]:
     return members
 
 
+@pytest.fixture(autouse=True)
+def keep_signal_handlers() -> Iterator[None]:
+    """Put back what a command that ran within a test has made of the signals."""
+    handlers = {it: signal.getsignal(it) for it in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in handlers.items():
+        if handler is not None:  # else it is none of Python's
+            signal.signal(number, handler)
+
+
 @pytest.fixture
 def alive() -> Callable[[int], bool]:
     """Tell whether anything is left of a process group."""

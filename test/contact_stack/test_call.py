@@ -103,14 +103,6 @@ def discovered(client: GraphClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graph_client, "UNCHANGED", 0.1)
 
 
-@pytest.fixture(autouse=True)
-def keep_signal_handlers() -> Iterator[None]:
-    handlers = {it: signal.getsignal(it) for it in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    yield
-    for number, handler in handlers.items():
-        signal.signal(number, handler)
-
-
 def test_a_goal_is_sent_and_its_end_decides(capsys: pytest.CaptureFixture[str]) -> None:
     fields = ("{direction: {z: -1}, path: [{x: 0.05}, {y: 1e-3}]}", "frame=on", "direction.z=.5")
     assert cli.main(["call", "wipe", *fields]) == 0

@@ -34,13 +34,6 @@ def wait_command(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
     return module
 
 
-@pytest.fixture(autouse=True)
-def keep_signal_handlers():
-    handler = signal.getsignal(signal.SIGTERM)
-    yield
-    signal.signal(signal.SIGTERM, handler)
-
-
 def raising(error: BaseException):
     def main(args) -> int:
         raise error

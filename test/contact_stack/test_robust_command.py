@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,13 +23,6 @@ KEYS = [
     "final_error", "foot_height_mean_m", "force_distance_max_m", "violation_rate", "risk_bound",
     "violation_rate_predicted", "impact", "max_control", "tamsi",
 ]  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def keep_signal_handlers() -> Iterator[None]:
-    handler = signal.getsignal(signal.SIGTERM)
-    yield
-    signal.signal(signal.SIGTERM, handler)
 
 
 def test_reference_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
