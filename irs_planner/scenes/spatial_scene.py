@@ -137,7 +137,7 @@ class SpatialScene:
             return np.asarray(pin.rpy.matrixToRpy(turn))
         roll = np.arcsin(np.clip(turn[2, 1], -1.0, 1.0))
         pitch, yaw = np.arctan2(-turn[2, 0], turn[2, 2]), np.arctan2(-turn[0, 1], turn[1, 1])
-        return np.array((roll, pitch, yaw))
+        return np.array((roll, pitch, yaw)) + 0.0  # without minus zeros
 
     @property
     def state_names(self) -> tuple[str, ...]:
