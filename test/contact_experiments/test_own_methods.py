@@ -16,6 +16,13 @@ from robust_planner.sweep import OURS, PLANNERS, GridPoint, plan_grid
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "papers"
 
 
+@pytest.fixture(autouse=True)
+def ours_alone_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave no method of one's own to the tests that follow."""
+    for registry in (SCHEMES, PLANNERS):
+        monkeypatch.setattr(registry, "_items", dict(registry))
+
+
 def registered(name: str) -> Plugin:
     """Load an example in this process, as the option ``--with`` does."""
     plugin = Plugin.read(EXAMPLES / name)
