@@ -19,7 +19,7 @@ from sensor_msgs.msg import JointState
 
 from contact_core.robot.gripper import GripperCommand
 from contact_ros.guarded_node import waking_future
-from contact_ros.stamps import to_nanoseconds
+from contact_ros.stamps import MAX_START, to_nanoseconds
 from contact_ros.validation import MessageError, number
 
 REACHED = 1e-3
@@ -30,9 +30,6 @@ STRONGEST = 1e3
 
 SLOWEST = 1e-4
 """Smallest speed of a goal [m/s]: a slower motion takes minutes."""
-
-LATEST_START = 3600.0
-"""How far ahead a goal may begin [s]."""
 
 
 class Ending(Enum):
@@ -235,7 +232,7 @@ class GripperServer(ABC):
         self._motion.check(self.decode(goal.command))
         start = self.start(goal.command)
         if start:
-            number(1e-9 * (start - self._now()), "start [s from now]", -math.inf, LATEST_START)
+            number(1e-9 * (start - self._now()), "start [s from now]", -math.inf, MAX_START)
         return GoalResponse.ACCEPT
 
     def _cancel(self, handle: ServerGoalHandle) -> CancelResponse:

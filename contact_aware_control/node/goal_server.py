@@ -322,8 +322,7 @@ class GoalServer:
         present, refusal = self._present(), running.refusal
         if not running.begun:
             # It waits for its start; what stops or holds the arm meanwhile refuses it.
-            obstacle = self._obstacle()
-            refusal = refusal or (obstacle and f"the arm would not move: {obstacle}")
+            refusal = refusal or self._held()
         elif present is None:
             refusal = DEACTIVATED if status.mode is Mode.INACTIVE else UNSEEN
         if refusal:
@@ -470,9 +469,14 @@ class GoalServer:
         self._running = RunningGoal(handle, goal, start)
         return self._running
 
+    def _held(self) -> str:
+        """Say that the arm would not move, and why; empty if it would."""
+        reason = self._obstacle()
+        return f"the arm would not move: {reason}" if reason else ""
+
     def _refuse_if_held(self) -> None:
-        if obstacle := self._obstacle():
-            raise TrajectoryError(f"the arm would not move: {obstacle}")
+        if held := self._held():
+            raise TrajectoryError(held)
 
     def _command(self) -> GateState:
         present = self._present()

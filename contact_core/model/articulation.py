@@ -195,8 +195,8 @@ def _body(
         # URDF has no ball joints, so that one of a SDF is written as a floating one.
         kind, law = BALL, JointLaw(damping=float(damping))
     elif kind == FREE and name in elements:
-        law = replace(law, damping=_loss(elements[name], "damping"))
-        if _loss(elements[name], "friction"):
+        law = replace(law, damping=_dynamics(elements[name], "damping"))
+        if _dynamics(elements[name], "friction"):
             warnings.warn(f"joint '{name}' floats: friction ignored", ModelWarning, stacklevel=5)
     if kind == FREE and parent >= 0:
         raise ModelError(f"joint '{name}' floats on a link that moves (valid: on the root link)")
@@ -213,18 +213,15 @@ def _body(
     )
 
 
-def _loss(joint: ElementTree.Element, key: str) -> float:
-    """Return damping or friction of a joint, which Pinocchio reads of those with one axis."""
+def _dynamics(joint: ElementTree.Element, key: str) -> float:
+    """Return a number of a joint's dynamics, of which Pinocchio reads the losses of one axis."""
     dynamics = joint.find("dynamics")
     return 0.0 if dynamics is None else float(dynamics.get(key, "0"))
 
 
 def _with_extensions(law: JointLaw, joint: ElementTree.Element) -> JointLaw:
     """Add what Pinocchio does not read: the rotor and the spring of a URDF's joint."""
-    dynamics = joint.find("dynamics")
-    stiffness, rest = (
-        float(dynamics.get(key, "0")) if dynamics is not None else 0.0 for key in SPRING
-    )
+    stiffness, rest = (_dynamics(joint, key) for key in SPRING)
     armature = law.armature + float(joint.get(ARMATURE, "0"))
     return replace(law, armature=armature, stiffness=stiffness, rest=rest)
 
@@ -267,7 +264,7 @@ def _planar_bodies(
     slide = np.eye(3)[start] - normal[start] * normal
     slide /= np.linalg.norm(slide)
     still = pin.SE3.Identity()
-    law = JointLaw(damping=_loss(element, "damping"), friction=_loss(element, "friction"))
+    law = JointLaw(damping=_dynamics(element, "damping"), friction=_dynamics(element, "friction"))
     yield MovingBody(
         f"{name}_x", parent, PRISMATIC, _triple(slide), model.jointPlacements[joint],
         pin.Inertia.Zero(), law,

@@ -278,7 +278,9 @@ class _Reader:
         own = self._name(name)
         link = ElementTree.SubElement(self.robot, "link", name=own)
         if self.several:
-            owner = name.partition(_SCOPE)[0]
+            owner = name
+            while outer := self._outer(owner):
+                owner = outer
             link.set(OWNER, owner)
             link.set(TOUCHES_OWN, str(_says(self.elements[owner], "self_collide")).lower())
         if not _says(source, "gravity", "true"):
