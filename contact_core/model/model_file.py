@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from contact_core.base.errors import ModelError
@@ -23,6 +23,7 @@ from contact_core.model.vocabulary import REASONS, TABLES
 # Schemes of a mesh's file name whose first part is the name of a package or model.
 PACKAGE = re.compile(r"(?:package|model)://+([^/]+)(?:/+(.+))?/*")
 FILE = "file://"
+_NAME = re.compile(r"<name>\s*(\S+)\s*</name>")
 _SUBSTITUTION = re.compile(r"\$[({]")
 MJCF = "mujoco"  # its root element
 _INCLUDED = "mujocoinclude"  # that of a part of one
@@ -86,31 +87,42 @@ def find_mesh(name: str, folder: Path, roots: Sequence[Path] = ()) -> Path | Non
     return next((path.resolve() for path in _found(name, folder, roots) if path.is_file()), None)
 
 
-def _found(name: str, folder: Path, roots: Sequence[Path]) -> list[Path]:
+def _found(name: str, folder: Path, roots: Sequence[Path]) -> Iterator[Path]:
     """Where a file or folder may be, see :func:`find_mesh`."""
     match = PACKAGE.fullmatch(name)
     if match:
         package, rest = match.groups()
-        return [place / (rest or "") for place in package_folders(package, folder, roots)]
+        return (place / (rest or "") for place in package_folders(package, folder, roots))
     path = Path(name.removeprefix(FILE))
     # Joining an absolute path to a folder leaves it as it is.
-    return [place / path for place in (*roots, folder)]
+    return (place / path for place in (*roots, folder))
 
 
-def package_folders(package: str, folder: Path, roots: Sequence[Path]) -> list[Path]:
-    """Folders that may be a package: given, above the file, known to ROS."""
+def package_folders(package: str, folder: Path, roots: Sequence[Path]) -> Iterator[Path]:
+    """Folders that may be a package: given, above the file, known to ROS.
+
+    They are called so, or their ``package.xml`` is.
+    """
     resolved = [path.resolve() for path in (*roots, folder)]
     above = [path for start in resolved for path in (start, *start.parents)]
     listed = os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep)
     prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
     known = [Path(path) for path in listed if path]
     known += [Path(prefix) / "share" for prefix in prefixes if prefix]
-    places = []
     for path in (*above, *known):
-        if path.name == package:
-            places.append(path)
-        places.append(path / package)
-    return places
+        if path.name == package or _package_name(path) == package:
+            yield path
+        yield path / package
+    for root in resolved[: len(roots)]:
+        yield from (path for path in sorted(root.glob("*/")) if _package_name(path) == package)
+
+
+def _package_name(folder: Path) -> str:
+    """Name that a folder's ``package.xml`` says; empty without one."""
+    manifest = folder / "package.xml"
+    text = manifest.read_text(errors="replace") if manifest.is_file() else ""
+    match = _NAME.search(text)
+    return match[1] if match else ""
 
 
 def _one_mjcf(

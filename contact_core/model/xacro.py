@@ -38,15 +38,18 @@ def expand(
             if place.is_dir():
                 return str(place)
         raise ModelError(
-            f"no package '{package}' (valid: a folder of that name above the file, below a package "
-            "path that is given, or known to ROS)"
+            f"no package '{package}' (valid: a folder of that name, or whose package.xml has it, "
+            "above the file, below a package path that is given, or known to ROS)"
         )
 
     try:
         with _finding(substitution_args, find):
             document = xacro.process_file(str(path), mappings=dict(arguments or {}))
     except Exception as error:  # What a file's expressions evaluate to may raise anything.
-        reason = " ".join(str(error).split()) or type(error).__name__
+        # What is raised while it looks for a package, xacro says twice, and of what class it is.
+        own = getattr(error, "exc", None)
+        reason = " ".join(str(own if isinstance(own, ModelError) else error).split())
+        reason = reason or type(error).__name__
         raise ModelError(f"{path}: xacro cannot expand it: {reason}") from error
     text: str = document.toprettyxml(indent=" ")
     return text

@@ -13,6 +13,8 @@ import pinocchio as pin
 import yaml
 from tqdm import tqdm
 
+from contact_core.base.errors import ModelError
+from contact_core.base.waiting import LONG
 from contact_core.model.articulation import ROUNDING
 from contact_core.model.density import weigh_links
 from contact_core.model.extensions import ARMATURE
@@ -102,7 +104,7 @@ def build_robot(source: ModelSource, options: ImportOptions, folder: Path) -> Bu
     Raises:
         ConfigError: If there is no arm, or several and nobody to ask, or the density is no
             positive number.
-        ModelError: If it cannot be a robot of the graph.
+        ModelError: If it cannot be a robot of the graph, for instance as nothing of it has a mass.
     """
     tree = LinkTree(source.robot, options.base)
     built = Built(folder / f"{options.name}.yaml", find_arm(tree, options.tip, options.gripper,
@@ -110,6 +112,7 @@ def build_robot(source: ModelSource, options: ImportOptions, folder: Path) -> Bu
     robot, notes = tree.robot, built.notes
     if options.density is not None and (weights := weigh_links(robot, options.density)):
         notes.append(weights)
+    _name_weightless(tree, built.arm, notes)
     robot.set("name", options.name)
     robot.set("version", CAPSULE_VERSION)
     for owner in (robot, *robot.findall("link"), *robot.findall("joint")):
@@ -126,6 +129,12 @@ def build_robot(source: ModelSource, options: ImportOptions, folder: Path) -> Bu
          for link in robot.findall("link")}
         for tag in ("visual", "collision")
     )  # fmt: skip
+    blind = [link.get("name", "") for link in _with_shapes(robot)]
+    blind = [link for link in blind if not (seen[link] or touched[link])]
+    if blind:
+        raise ModelError(f"no mesh of links {', '.join(blind)} can be read, so nothing could touch "
+                         f"them: {', '.join(missing)} (valid: --package-path FOLDER with their "
+                         "packages)")  # fmt: skip
     points = {link: np.vstack([solid.points for solid in touched[link] or seen[link]])
               for link in seen if touched[link] or seen[link]}  # fmt: skip
     _repair_inertias(robot, notes)
@@ -157,6 +166,28 @@ def _write(file: Path, robot: ElementTree.Element, values: dict[str, Any]) -> No
 HEADER = """# Written by contact-stack import. Guessed: stiffness, spring_torque and torque_noise,
 # as shares of the effort limits of the URDF, and effective_armature where the model has none.
 """
+
+
+def _name_weightless(tree: LinkTree, arm: Arm, notes: list[str]) -> None:
+    """Name the links that move, have shapes and weigh nothing; refuse an arm without any mass."""
+    moved = tree.below(tree.child(arm.joints[0]))
+    links = [link for link in tree.robot.findall("link") if link.get("name") in moved]
+    masses = [mass.get("value", "0") for link in links for mass in link.findall("inertial/mass")]
+    if not any(float(mass) > 0.0 for mass in masses):
+        raise ModelError("none of the links that the arm moves has a mass (valid: an inertial, or "
+                         "--density for links without one)")  # fmt: skip
+    bare = [link.get("name", "") for link in _with_shapes(tree.robot)
+            if link in links and link.find("inertial") is None]  # fmt: skip
+    if bare:
+        notes.append(f"without an inertial, so they weigh nothing: {', '.join(bare)} (valid: "
+                     "--density)")  # fmt: skip
+
+
+def _with_shapes(robot: ElementTree.Element) -> list[ElementTree.Element]:
+    def has_shape(link: ElementTree.Element) -> bool:
+        return any(link.find(f"{tag}/geometry") is not None for tag in ("visual", "collision"))
+
+    return [link for link in robot.findall("link") if has_shape(link)]
 
 
 def _repair_inertias(robot: ElementTree.Element, notes: list[str]) -> None:
@@ -201,7 +232,7 @@ def _replace_collisions(
     """Put primitives in the place of meshes; a link that collides as nothing, as it looks."""
     links = {link.get("name", ""): link for link in robot.findall("link")}
     looks, wide = [], []
-    for name, link in tqdm(links.items(), "fit collision shapes", leave=False):
+    for name, link in tqdm(links.items(), "fit collision shapes", delay=LONG, leave=False):
         solids = touched.get(name) or seen.get(name, [])
         looks += [name] if solids and not touched.get(name) else []
         for old in link.findall("collision"):

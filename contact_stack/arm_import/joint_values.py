@@ -10,7 +10,6 @@ import pinocchio as pin
 
 from contact_aware_control.config import SelfCollisionConfig
 from contact_aware_control.safety.command_guard import SelfCollision
-from contact_core.base.errors import ModelError
 from contact_core.base.seeds import generator
 from contact_core.robot.robot import Robot
 from contact_stack.arm_import.chain import Arm, LinkTree
@@ -58,9 +57,6 @@ def fill_limits(tree: LinkTree, arm: Arm, driver: str, notes: list[str]) -> dict
 
     Returns:
         Joint of the arm -> its effort limit [Nm].
-
-    Raises:
-        ModelError: If nothing of it has a mass.
     """
     # A joint is at least as strong as those that it carries, whose weight it may not feel.
     weights = np.maximum.accumulate(_weights(tree, arm)[::-1])[::-1]
@@ -97,8 +93,6 @@ def fill_limits(tree: LinkTree, arm: Arm, driver: str, notes: list[str]) -> dict
 def _weights(tree: LinkTree, arm: Arm) -> np.ndarray:
     """Largest torque of the arm's weight at each of its joints, and of their friction [Nm]."""
     model = tree.model()
-    if not sum(inertia.mass for inertia in model.inertias) > 0.0:
-        raise ModelError("the model's links have no mass, without which no arm can be simulated")
     data, dice = model.createData(), generator(0, "weights of an arm")
     torques = []
     for _ in range(200):

@@ -151,6 +151,29 @@ def test_links_without_an_inertial_weigh_something_if_asked_to(
     assert report["mass"] == pytest.approx(sum(2.0 / k for k in range(1, JOINTS + 1)) + 0.064)
 
 
+def test_what_weighs_nothing_is_named_and_an_arm_without_masses_refused(
+    maker, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    text = maker.read_text()
+    inertial = re.compile(r"<inertial>.*?</inertial>", re.DOTALL)
+    maker.write_text(inertial.sub("", text, count=3))  # Of the base, axis1 and axis2.
+    assert cli.main(["import", str(maker)]) == 0
+    assert "weigh nothing: axis1, axis2 (valid: --density)" in capsys.readouterr().out
+    maker.write_text(inertial.sub("", text))
+    assert cli.main(["import", str(maker), "--force"]) == cli.EXIT_ERROR
+    assert "or --density for links without one" in capsys.readouterr().err
+
+
+def test_links_whose_meshes_are_missing_are_refused(maker, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (maker.parents[1] / "meshes" / "link.stl").rename(tmp_path / "elsewhere.stl")
+    assert cli.main(["import", str(maker)]) == cli.EXIT_ERROR
+    said = capsys.readouterr().err
+    assert "no mesh of links axis1, axis2" in said and "meshes/link.stl of link 'axis1'" in said
+    assert "valid: --package-path" in said
+
+
 def test_two_arms_and_none_are_refused_by_name(maker, capsys):
     text = maker.read_text()
     one = text[text.index('<link name="axis1') : text.index("</robot>")]
@@ -294,5 +317,13 @@ def test_a_xacro_file_is_expanded_with_arguments_and_includes(tmp_path):
     ]
     assert names == [["left_link"], ["right_link"]]
     file.write_text(file.read_text().replace("find pkg", "find nowhere"))
-    with pytest.raises(ModelError, match="no package 'nowhere'"):
+    with pytest.raises(ModelError) as error:
         read_source(file)
+    assert str(error.value).count("no package 'nowhere'") == 1
+    # A folder may be called otherwise than the package in it, as a clone often is.
+    (package / "package.xml").write_text("<package><name> nowhere </name></package>")
+    package.rename(tmp_path / "clone-main")
+    with pytest.raises(ModelError, match="package path"):
+        read_source(file)
+    for root in (tmp_path, tmp_path / "clone-main"):
+        assert read_source(file, (root,)).robot.find("link").get("name") == "left_link"
