@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -110,6 +110,7 @@ def build_robot(source: ModelSource, options: ImportOptions, folder: Path) -> Bu
     built = Built(folder / f"{options.name}.yaml", find_arm(tree, options.tip, options.gripper,
                   options.ask), list(source.notes))  # fmt: skip
     robot, notes = tree.robot, built.notes
+    _check_loops(tree, built.arm, source.mjcf.loops)
     if options.density is not None and (weights := weigh_links(robot, options.density)):
         notes.append(weights)
     _name_weightless(tree, built.arm, notes)
@@ -166,6 +167,19 @@ def _write(file: Path, robot: ElementTree.Element, values: dict[str, Any]) -> No
 HEADER = """# Written by contact-stack import. Guessed: stiffness, spring_torque and torque_noise,
 # as shares of the effort limits of the URDF, and effective_armature where the model has none.
 """
+
+
+def _check_loops(tree: LinkTree, arm: Arm, loops: Mapping[str, tuple[str, str]]) -> None:
+    """Check that nothing closes a loop but what is held."""
+    for name, (one, other) in loops.items():
+        between = set(tree.path(one)) ^ set(tree.path(other))
+        if between - set(arm.held):
+            gripper = between - set(arm.joints) == between
+            raise ModelError(
+                f"equality '{name}' closes a loop of {', '.join(sorted(between))} "
+                + ("(valid: --no-gripper, which holds what is beyond the arm)" if gripper
+                   else "(valid: a serial arm)")
+            )  # fmt: skip
 
 
 def _name_weightless(tree: LinkTree, arm: Arm, notes: list[str]) -> None:

@@ -25,11 +25,13 @@ class MjcfArm:
         armature: Joint -> rotor inertia [kg m^2 or kg].
         start: Joint -> position in the file's keyframe, its home if it has one of that name.
         meshes: File name that stands for a mesh in the URDF -> its geom, where no file has it.
+        loops: Equality -> the two bodies that it holds together.
     """
 
     armature: Mapping[str, float] = field(default_factory=dict)
     start: Mapping[str, float] = field(default_factory=dict)
     meshes: Mapping[str, Geom] = field(default_factory=dict)
+    loops: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 def urdf_of_mjcf(text: str, name: str) -> tuple[ElementTree.Element, MjcfArm]:
@@ -43,11 +45,9 @@ def urdf_of_mjcf(text: str, name: str) -> tuple[ElementTree.Element, MjcfArm]:
         Root element of the URDF, and what it cannot say.
 
     Raises:
-        ModelError: If it cannot be read, has a ball joint, or what closes a loop.
+        ModelError: If it cannot be read, or has a ball joint.
     """
     model = read_mjcf(text)
-    if model.held:
-        raise ModelError(f"the equalities {', '.join(model.held)} close loops: no serial arm")
     robot = ElementTree.Element("robot", name=name, version=CAPSULE_VERSION)
     tree, meshes = model.tree, dict[str, Geom]()
     carriers: dict[int, str] = {}
@@ -81,7 +81,8 @@ def urdf_of_mjcf(text: str, name: str) -> tuple[ElementTree.Element, MjcfArm]:
         warnings.warn(
             f"{' and '.join(unsaid)} are left out: a URDF has none", ModelWarning, stacklevel=2
         )
-    return robot, MjcfArm(armature, start, meshes)
+    loops = {name: equality.bodies for name, equality in model.held.items()}
+    return robot, MjcfArm(armature, start, meshes, loops)
 
 
 def _add_carriers(

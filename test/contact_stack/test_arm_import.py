@@ -251,6 +251,20 @@ def test_springs_and_tendons_of_a_mjcf_are_named(tmp_path, capsys):
     assert "the springs of j1 and the tendons tie are left out" in capsys.readouterr().out
 
 
+def test_a_loop_in_a_gripper_is_held_and_one_in_the_arm_refused(tmp_path, capsys):
+    file, words = tmp_path / "arm.xml", ["--out", str(tmp_path / "out")]
+    connect = '<connect name="link" body1="pad1" body2="{}" anchor="0 0 0"/></equality>'
+    file.write_text(mjcf().replace("</equality>", connect.format("pad2")))
+    assert cli.main(["import", str(file), *words]) == cli.EXIT_ERROR
+    assert "'link' closes a loop of f1, f2 (valid: --no-gripper" in capsys.readouterr().err
+    assert cli.main(["import", str(file), "--no-gripper", *words]) == 0
+    description = RobotDescription.load(str(tmp_path / "out" / "arm.yaml"))
+    assert description.arm_joints == ("j1", "j2", "j3", "j4") and not description.gripper_joint
+    file.write_text(mjcf().replace("</equality>", connect.format("l3")))
+    assert cli.main(["import", str(file), "--no-gripper", "--force", *words]) == cli.EXIT_ERROR
+    assert "'link' closes a loop of f1, j4 (valid: a serial arm)" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("tolerance", [0.02, 0.01])
 def test_primitives_stand_off_a_mesh_by_no_more_than_asked(tolerance):
     points, triangles = bent_link()
