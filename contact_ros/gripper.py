@@ -86,6 +86,7 @@ class GripperMotion:
         self._command: GripperCommand | None = None
         self._client: Client | None = None
         self._start = 0
+        self._begun = False
 
     def check(self, command: GripperCommand) -> None:
         """Make sure that a command can be followed.
@@ -113,7 +114,7 @@ class GripperMotion:
         with self._lock:
             self._end(Ending.REPLACED)
             self._command, self._client = command, client
-            self._start = start
+            self._start, self._begun = start, False
             if self._refusal(command):
                 self._end(Ending.FAILED)
 
@@ -127,7 +128,10 @@ class GripperMotion:
             The command, None to keep the last one.
         """
         with self._lock:
-            return self._command if stamp >= self._start else None
+            if self._command is None or stamp < self._start:
+                return None
+            self._begun = True
+            return self._command
 
     def update(self, stamp: int, state: JointState) -> None:
         """Judge the motion after a tick.
@@ -148,10 +152,16 @@ class GripperMotion:
                     self._end(ending)
 
     def cancel(self) -> None:
-        """End the motion if its client asks for it."""
+        """End the motion if its client asks for it; if it has begun, the fingers stop."""
         with self._lock:
-            if self._client is not None and self._client.cancels:
-                self._end(Ending.CANCELED)
+            if self._client is None or not self._client.cancels:
+                return
+            command, begun = self._command, self._begun
+            self._end(Ending.CANCELED)
+            if command is not None and begun:
+                self._command = GripperCommand(
+                    self._state.position[0], command.max_effort, stop=True
+                )
 
     def fail(self) -> None:
         """End the motion, if there is one: the gripper cannot."""
@@ -159,7 +169,7 @@ class GripperMotion:
             self._end(Ending.FAILED)
 
     def _end(self, ending: Ending) -> None:
-        """End the motion, if there is one; the gripper keeps its command."""
+        """End the motion, if there is one; the gripper keeps the command that it has."""
         client, self._client, self._command = self._client, None, None
         if client is not None:
             client.ended(ending, self._state)

@@ -14,8 +14,10 @@ class GripperCommand:
         position: Finger position [m], half the opening.
         max_effort: Force of one finger it may use [N].
         max_speed: Speed of one finger, at most that of the gripper [m/s].
+        stop: Whether it ends a motion where it is: the position is that of the fingers.
     """
 
     position: float
     max_effort: float
     max_speed: float = math.inf
+    stop: bool = False

@@ -39,7 +39,7 @@ FAULTS = {
     "absurd": "Its position is 5 m.",
     "pieces": "Its lines arrive in pieces of three bytes.",
     "half_lines": "The second half of every second line is missing, with its end.",
-    "silent": "It answers nothing.",
+    "silent": "It answers nothing but a farewell.",
     "stuck": "It acknowledges motions, and does nothing.",
     "unasked": "It says that motions have ended that nobody asked for.",
     "fast_stop": "It stops by itself.",
@@ -149,7 +149,7 @@ class FakeGripper:
         self._clients[client] = rest
         for line in lines:
             text = line.decode("ascii", "replace").strip()
-            if self.fault == "silent":
+            if self.fault == "silent" and text != "BYE()":
                 continue
             if not text.endswith("?"):
                 self.heard.append(text)

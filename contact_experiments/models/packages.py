@@ -36,12 +36,6 @@ def urdfs(package: str) -> tuple[Path, ...]:
     return tuple(sorted(folder(package).rglob("*.urdf")))
 
 
-@cache
-def mjcfs(package: str) -> tuple[Path, ...]:
-    """Return the MJCFs of a package, parts of others among them; none if it is not installed."""
-    return tuple(path for path in models_in(folder(package)) if path.suffix == ".xml")
-
-
 def models_in(root: Path) -> list[Path]:
     """Return all URDFs, SDFs and MJCFs in a folder, parts of MJCFs among them.
 

@@ -13,7 +13,8 @@ import math
 import socket
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 
@@ -110,6 +111,9 @@ SETTINGS = {
 
 MOVING = (GripState.GRIPPING, GripState.RELEASING, GripState.POSITIONING)
 
+ATTEMPTS = 10
+"""So many unanswered questions end a connection while nothing moves: ending it stops the grip."""
+
 PATIENCE = 3.0
 """A motion may take so much longer than its way at its speed [s]."""
 
@@ -167,7 +171,7 @@ class _Job:
     """A command that the gripper carries out.
 
     It has ended as soon as the gripper says so, and then, in a reading that was asked for after
-    that, where the fingers are and that they are at rest.
+    that, where the fingers are and that they are at rest; or that it has stopped by itself.
     """
 
     word: str
@@ -212,6 +216,8 @@ class Wsg50:
         self._values: dict[str, float] = {}
         self._waiting: set[str] = set()
         self._asked = 0.0
+        self._unanswered = 0
+        self._complaint = ""
         self._next_attempt = 0.0
         self._number = 0
         self._reading: GripperReading | None = None
@@ -245,6 +251,13 @@ class Wsg50:
             GripperStatus.PART_LOST if reading.state is GripState.PART_LOST else GripperStatus.READY
         )
 
+    @property
+    def remedy(self) -> str:
+        """What happened, and what to do about it; with what went wrong if it is not connected."""
+        status = self.status
+        reason = f" ({self.problem})" if self.problem else ""
+        return status.remedy + (reason if status is GripperStatus.NO_CONNECTION else "")
+
     def refusal(self, command: GripperCommand) -> str:
         """Say why a command cannot be followed now.
 
@@ -256,7 +269,7 @@ class Wsg50:
         """
         reading = self._reading
         if reading is None or self.status not in (GripperStatus.READY, GripperStatus.PART_LOST):
-            return f"the gripper is {self.status.remedy}"
+            return f"the gripper is {self.remedy}"
         if command.max_effort < gcl.WEAKEST:
             return f"effort is {command.max_effort:g} N (valid: from {gcl.WEAKEST:g})"
         if command.max_speed < gcl.SLOWEST:
@@ -320,9 +333,7 @@ class Wsg50:
         if not self._link.connected:
             return
         try:
-            if self._job is not None:
-                self._link.send("STOP()")
-            self._link.send("BYE()")
+            self._take_leave()
             end = time.monotonic() + FAREWELL
             while time.monotonic() < end:
                 if "ACK BYE" in self._lines.read(self._link.receive()):
@@ -332,11 +343,17 @@ class Wsg50:
             pass
         self._link.close()
 
+    def _take_leave(self) -> None:
+        if self._job is not None:
+            self._link.send("STOP()")
+        self._link.send("BYE()")
+
     def _connect(self, now: float) -> None:
         self._link.connect()
         self.connections += 1
         self._lines, self._values = gcl.LineReader(), {}
-        self._ask(now, {word: f"{word}={value:.1f}" for word, value in SETTINGS.items()})
+        self._unanswered = 0
+        self._ask(now, SETTINGS)
 
     def _talk(self, now: float, command: GripperCommand | None) -> GripperReading | None:
         for text in self._lines.read(self._link.receive()):
@@ -346,21 +363,30 @@ class Wsg50:
                 self._reject(str(error))
         if self._waiting:
             if now - self._asked > self._timeout:
-                raise CommunicationError(
-                    f"no sound answer to {', '.join(sorted(self._waiting))} for {self._timeout:g} s"
-                )
+                self._ask_again(now)
             self._watch_job(now)
             return None
         new = self._read()
         self._proceed(now, command)
-        self._ask(now, {word: f"{word}?" for word in QUERIES})
+        self._unanswered, self._complaint = 0, ""
+        self._ask(now, QUERIES)
         return new
 
-    def _ask(self, now: float, lines: dict[str, str]) -> None:
-        self._waiting, self._asked = set(lines), now
+    def _ask(self, now: float, words: Iterable[str]) -> None:
+        self._waiting, self._asked = set(words), now
         self._number += 1
-        for line in lines.values():
-            self._link.send(line)
+        for word in words:
+            self._link.send(f"{word}={SETTINGS[word]:.1f}" if word in SETTINGS else f"{word}?")
+
+    def _ask_again(self, now: float) -> None:
+        """Ask for what was not answered; who moves, or has not answered for long, is given up."""
+        self._unanswered += 1
+        words = ", ".join(sorted(self._waiting))
+        reason = self._complaint or f"no sound answer to {words} for {self._timeout:g} s"
+        if self._job is not None or self._unanswered >= ATTEMPTS:
+            raise CommunicationError(reason)
+        self.problem, self._reading = reason, None
+        self._ask(now, sorted(self._waiting))
 
     def _read(self) -> GripperReading | None:
         """Make a reading of the values, if they are all there."""
@@ -373,9 +399,13 @@ class Wsg50:
             0.0 - abs(force),
             GripState(int(state)),
         )
-        job, at_rest = self._job, self._reading.state not in MOVING
-        if job is not None and job.outcome is not None and job.number < self._number and at_rest:
+        job, state = self._job, self._reading.state
+        if job is None or not job.number < self._number:
+            return self._reading
+        if job.outcome is not None and state not in MOVING:
             self._finish(job.outcome, job.problem)
+        elif job.acknowledged and job.command is not None and state is GripState.ERROR:
+            self._finish(CommandOutcome.FAILED, GripperStatus.STOPPED.remedy)
         return self._reading
 
     def _hear(self, line: Line) -> None:
@@ -386,14 +416,15 @@ class Wsg50:
             self._values[word] = line.number
             self._waiting.discard(word)
         elif line.answer is Answer.ERROR and word in self._waiting:
-            raise CommunicationError(f"the gripper refuses {word}: {gcl.error_name(line.number)}")
+            self._complaint = f"the gripper refuses {word}: {gcl.error_name(line.number)}"
+            raise MessageError(self._complaint)
         elif word == "STOP" and self._stopping is not None:
             self._stopping = None
             self._finish(CommandOutcome.FAILED, self._stopped_for)
         elif job is None or word not in ("", job.word):
             raise MessageError(f"{line.answer.value} {word}, which was not asked for")
         elif line.answer is Answer.ACKNOWLEDGED:
-            job.acknowledged = True
+            job.acknowledged, job.number = True, self._number
             if job.word == "FSACK":
                 self._note(job, CommandOutcome.DONE)
         elif line.answer is Answer.FINISHED and job.acknowledged:
@@ -456,11 +487,15 @@ class Wsg50:
         if command is not None and command is not self._command:
             if self._job is None:
                 self._command = command
-                self._follow(now, command, self._reading)
+                if not command.stop:
+                    self._follow(now, command, self._reading)
             else:
-                self._stop(now, "a newer command took over")
+                self._stop(now, "cancelled" if command.stop else "a newer command took over")
         elif self._requests and self._job is None:
             word, done = self._requests.popleft()
+            if word == "HOME" and self._reading.state is GripState.HOLDING:
+                done("the gripper holds something: open it first")
+                return
             self._start(_Job(word, now, now + HOMING_TIME, None, done), f"{word}()")
 
     def _follow(self, now: float, command: GripperCommand, reading: GripperReading) -> None:
@@ -473,7 +508,7 @@ class Wsg50:
                 return
             word, line = "RELEASE", gcl.release(way, speed)
         elif way > 0.0:
-            word, line = "MOVE", gcl.move(command.position, speed)
+            word, line = "MOVE", gcl.move(min(command.position, gcl.STROKE), speed)
         else:
             force = min(command.max_effort, gcl.STRONGEST)
             word, line = "GRIP", gcl.grip(force, command.position, speed)
@@ -489,7 +524,10 @@ class Wsg50:
         self._link.send("STOP()")
 
     def _lose(self, reason: str) -> None:
-        self._link.close()
+        if self._link.connected:
+            with suppress(CommunicationError):  # Where it has broken, the gripper stops.
+                self._take_leave()
+            self._link.close()
         self.problem = reason
         self._reading = self._stopping = self._command = self._force_held = None
         self._waiting = set()
@@ -498,4 +536,4 @@ class Wsg50:
     def _refuse_requests(self) -> None:
         """Answer requests that nobody can carry out."""
         while self._requests and not self._link.connected:
-            self._requests.popleft()[1](f"the gripper is {GripperStatus.NO_CONNECTION.remedy}")
+            self._requests.popleft()[1](f"the gripper is {self.remedy}")

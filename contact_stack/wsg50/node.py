@@ -60,7 +60,11 @@ class Wsg50Config(RobotNodeConfig):
         high=gcl.FASTEST,
     )
     timeout: float = parameter(
-        0.5, "an answer that takes longer ends the connection", unit="s", low=0.05, high=10.0
+        0.5,
+        "an answer that takes longer ends a motion; ten in a row, the connection",
+        unit="s",
+        low=0.05,
+        high=10.0,
     )
     retry: float = parameter(
         1.0, "time between two attempts to connect", unit="s", low=0.1, high=60.0
@@ -90,7 +94,7 @@ class Wsg50Node(GuardedNode):
             config.retry,
             config.speed,
         )
-        self._status = GripperStatus.NO_CONNECTION
+        self._status: GripperStatus | None = None
         self._announcement = announce_robot(self, description)
         self._states = self.create_publisher(
             JointState, "gripper/joint_states", signal_publisher(lockstep=False)
@@ -139,6 +143,9 @@ class Wsg50Node(GuardedNode):
         outcome, reading = self._device.outcome(command), self._device.reading
         if outcome is None or reading is None:
             return None
+        # Where it failed or stopped by itself, neither its position nor its grip means anything.
+        if outcome is CommandOutcome.FAILED or reading.state is GripState.ERROR:
+            return Ending.FAILED
         if abs(state.position[0] - command.position) < REACHED:
             return Ending.REACHED
         held = reading.state is GripState.HOLDING
@@ -146,10 +153,11 @@ class Wsg50Node(GuardedNode):
 
     def _say_change(self) -> None:
         status = self._device.status
-        if status is self._status:
+        tried = self._device.connections or self._device.problem
+        if status is self._status or not tried:
             return
         self._status = status
-        text = f"the gripper at {self._address} is {status.remedy}"
+        text = f"the gripper at {self._address} is {self._device.remedy}"
         # The logger takes one severity for each line of code.
         if LEVELS.get(status) is Level.OK:
             self.get_logger().info(text)
@@ -182,7 +190,7 @@ class Wsg50Node(GuardedNode):
         reading = self._device.reading
         if reading is not None:
             values |= _values(reading)
-        return Health(LEVELS.get(status, Level.ERROR), status.remedy, values)
+        return Health(LEVELS.get(status, Level.ERROR), self._device.remedy, values)
 
 
 def main() -> int:

@@ -100,6 +100,20 @@ def test_a_motion_is_canceled_without_a_tick(motion: GripperMotion) -> None:
     assert motion.command(2000) is None
 
 
+def test_a_motion_that_is_canceled_stops_where_it_is(motion: GripperMotion) -> None:
+    client = Client()
+    motion.begin(CLOSE, 1000, client)
+    assert motion.command(2000) is CLOSE
+    motion.update(2000, state(0.03, -0.1))
+    client.cancels = True
+    motion.cancel()
+    assert client.endings == [(Ending.CANCELED, 0.03)]
+    stop = motion.command(3000)
+    assert stop == GripperCommand(0.03, CLOSE.max_effort, stop=True)
+    motion.begin(CLOSE, 4000, Client())
+    assert motion.command(5000) is CLOSE
+
+
 @pytest.mark.parametrize(
     ("change", "text"),
     [

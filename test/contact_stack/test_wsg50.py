@@ -132,6 +132,10 @@ def test_a_part_is_held_and_let_go_of(bench: Bench) -> None:
     assert reading.effort == pytest.approx(-20.0)
     assert bench.follow(GripperCommand(0.0, 25.0))[0] is CommandOutcome.BLOCKED
     assert "holds something with 20 N" in bench.device.refusal(GripperCommand(0.0, 10.0))
+    answers: list[str] = []
+    bench.device.ask("HOME", answers.append)
+    bench.until(lambda: answers)
+    assert "holds something" in answers[0]
     outcome, reading = bench.follow(OPEN)
     assert reading.position == pytest.approx(0.05, abs=1e-4)
     assert [line.split("(")[0] for line in bench.gripper.heard[2:]] == ["GRIP", "RELEASE"]
@@ -188,6 +192,48 @@ def test_who_takes_leave_leaves_the_gripper_as_it_is(bench: Bench) -> None:
     bench.follow(CLOSE)
     bench.device.leave()
     assert bench.gripper.state == HOLDING
+
+
+@pytest.mark.parametrize("silence", [0.5, 4.0])
+def test_a_part_is_held_while_the_gripper_does_not_answer(bench: Bench, silence: float) -> None:
+    bench.gripper.part = 40.0
+    bench.follow(CLOSE)
+    bench.gripper.fault = "silent"
+    end = bench.now + silence
+    bench.until(lambda: bench.now > end)
+    assert bench.device.status is GripperStatus.NO_CONNECTION
+    assert "(no sound answer to " in bench.device.refusal(OPEN)
+    bench.gripper.fault = ""
+    bench.until(lambda: bench.device.reading)
+    assert bench.device.status is GripperStatus.READY
+    # It was not hung up on at first, and then with a farewell.
+    assert bench.device.connections == (1 if silence < 1.0 else 2)
+    assert bench.gripper.state == HOLDING
+
+
+def test_a_cancelled_motion_ends_where_the_fingers_are(bench: Bench) -> None:
+    slow = GripperCommand(0.0, 20.0, 0.005)
+    bench.until(lambda: bench.gripper.state == 1, slow)
+    stop = GripperCommand(0.03, 20.0, stop=True)
+    bench.until(lambda: bench.device.outcome(slow), stop)
+    assert bench.device.outcome(slow) is CommandOutcome.FAILED
+    bench.until(lambda: bench.device.reading.state is GripState.IDLE, stop)
+    before = bench.device.reading
+    end = bench.now + 0.3
+    bench.until(lambda: bench.now > end, stop)
+    assert bench.device.reading.position == before.position
+    assert [line.split("(")[0] for line in bench.gripper.heard[2:]] == ["GRIP", "STOP"]
+
+
+def test_a_stop_by_itself_ends_a_motion_at_once(bench: Bench) -> None:
+    slow = GripperCommand(0.0, 20.0, 0.005)
+    bench.until(lambda: bench.gripper.state == 1, slow)
+    begun = bench.now
+    bench.gripper.fault = "fast_stop"
+    bench.until(lambda: bench.device.outcome(slow), slow)
+    assert bench.device.outcome(slow) is CommandOutcome.FAILED
+    assert bench.device.status is GripperStatus.STOPPED
+    assert bench.now - begun < 1.0
 
 
 def test_a_gripper_that_died_comes_back_stopped_and_with_our_settings(bench: Bench) -> None:
