@@ -17,7 +17,7 @@ import numpy as np
 
 from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.reference import PoseStream
-from contact_aware_control.reference.stream import MotionBounds
+from contact_aware_control.reference.stream import MAX_MOTION, MotionBounds
 from contact_aware_control.tool_force import force_along, hand_links
 from contact_core.base.errors import TrajectoryError
 from contact_core.base.low_pass import followed_share
@@ -40,6 +40,12 @@ FEWEST = 3
 
 MAX_SAMPLES = 4000
 """So many of the last samples are kept."""
+
+COME = 1e-3
+"""The end of the way counts as reached at this distance [m]."""
+
+REST_TIME, REST = 0.25, 2e-4
+"""What moves less than that in this time is at rest [s, m]."""
 
 HEADROOM = 1.5
 """Share of the force that the hand may be pressed with while it comes to rest."""
@@ -65,7 +71,8 @@ class GuardedMove:
     """A straight motion of the tool, and the force against it.
 
     Attributes:
-        reference: What the tool follows.
+        reference: What the tool follows; another one from the first joint state on where that is
+            behind the command.
         force_limits: Of the links beyond the last joint, so that they may press so hard [N].
     """
 
@@ -106,18 +113,36 @@ class GuardedMove:
         self._wanted = force
         self._share = followed_share(period, FORCE_TIME)
         robot.update(command)
-        way = distance * self._along
-        self.reference = PoseStream.straight(robot.tool_pose(), way, speed, bounds)
+        self._pose, self._distance = robot.tool_pose().copy(), distance
+        self._speed, self._bounds = speed, bounds
+        self.reference = self._straight(distance)
         self.force_limits = dict.fromkeys(hand_links(robot), HEADROOM * force)
         self._force = 0.0
         self._begin: np.ndarray | None = None
         self._samples: deque[tuple[float, float]] = deque(maxlen=MAX_SAMPLES)
         self._max_rise = round(MAX_RISE_TIME / period)
+        self._rest_ticks = round(REST_TIME / period)
+
+    def _straight(self, distance: float) -> PoseStream:
+        return PoseStream.straight(self._pose, distance * self._along, self._speed, self._bounds)
 
     @property
     def touched(self) -> bool:
         """Whether the force is reached."""
         return self._force >= self._wanted
+
+    def over(self, time: float) -> bool:
+        """Tell whether it is touched, or the tool has come to the end of its way, or to rest there.
+
+        Args:
+            time: Of the reference [s].
+        """
+        if self.touched:
+            return True
+        if time < self.reference.duration or len(self._samples) < self._rest_ticks:
+            return False
+        ways = [distance for _, distance in self._samples][-self._rest_ticks :]
+        return ways[-1] >= self._distance - COME or max(ways) - min(ways) < REST
 
     def at(self, distance: float) -> np.ndarray:
         """Return where the tool is after a distance [m] from where it was first seen (3) [m]."""
@@ -149,6 +174,11 @@ class GuardedMove:
         self._force += self._share * (force - self._force)
         if self._begin is None:
             self._begin = place
+            # A command that is inside a surface first has to come out of it.
+            behind = float((place - self._pose.translation) @ self._along)
+            if behind > COME:
+                longest = self._speed * MAX_MOTION
+                self.reference = self._straight(min(self._distance + behind, longest))
         distance = float((place - self._begin) @ self._along)
         self._samples.append((self._force, distance))
         return Touch(self._force, distance, self._surface() if self.touched else np.nan)

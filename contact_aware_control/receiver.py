@@ -145,12 +145,15 @@ class Receiver:
         return found
 
     def _take_goal(self, state: LoopState, after: LoopState, goal: Goal | None) -> None:
-        """Start to follow a new goal."""
+        """Start to follow a new goal; without one nothing is planned, so the usual limits hold."""
         before = state.goal
         if goal is not None and state.gate is None:
             return
         after.goal = goal
-        if goal is None or (before is not None and goal.reference is before.reference):
+        if goal is None:
+            after.controller = replace(state.controller, assignment=None)
+            return
+        if before is not None and goal.reference is before.reference:
             return
         after.reference_time, after.reference_rate = 0.0, 1.0
         if continues(goal, state):

@@ -192,7 +192,7 @@ class GuardedGoal(TouchGoal):
         )
         self.goal = Goal(self._move.reference, self._move.force_limits)
         self.patience = context.defaults.patience
-        self._touch = Touch(0.0, 0.0, math.nan)
+        self._touch, self._late = Touch(0.0, 0.0, math.nan), False
         self._must_touch = request.must_touch
         self._contact: ContactEstimate | None = None
 
@@ -201,14 +201,20 @@ class GuardedGoal(TouchGoal):
         if progress.report is not None and progress.report.free_torque is not None:
             contacts = progress.report.contacts
             self._touch = self._move.watch(progress.position, progress.report.free_torque, contacts)
+            self.goal = Goal(self._move.reference, self._move.force_limits)
             # Where other places explain the torques as well, they may be on another link.
             told = (c for c in contacts if c.link in self._move.force_limits and c.identifiable)
             self._contact = next(told, None)
         return None
 
     def reached(self, progress: GoalProgress) -> bool:
-        """Tell whether it has touched something, or come to its end."""
-        return self._move.touched or super().reached(progress)
+        """Tell whether it has touched something, or the tool has come to its end, or to rest."""
+        return self._late or self._move.over(progress.reference_time)
+
+    def goal_violation(self, progress: GoalProgress) -> Violation | None:
+        """Wait no longer for it to come to rest; see :class:`TrajectoryGoal`."""
+        self._late = True
+        return None
 
     def shortfall(self) -> Violation | None:
         """Miss a touch that there must be, see :class:`TrajectoryGoal`."""

@@ -34,13 +34,38 @@ def test_height_and_force_on_a_table_of_unknown_height(seed, force):
     assert forces.max() <= 1.3 * force
 
 
-def test_nothing_in_the_way_is_no_touch():
-    guarded, touch, real, _ = guarded_move(TouchBench(0.3), 10.0, speed=0.05, distance=0.05)
+@pytest.mark.parametrize("speed", [0.02, 0.1])
+def test_nothing_in_the_way_is_no_touch(speed):
+    guarded, touch, real, _ = guarded_move(TouchBench(0.3), 10.0, speed, distance=0.05)
     assert not guarded.touched
     assert np.isnan(real)
     assert np.isnan(touch.surface)
     assert touch.distance == pytest.approx(0.05, abs=2e-3)
     assert touch.force < 3.0
+
+
+def test_the_arm_yields_to_its_usual_limit_afterwards_and_moves_away():
+    bench = TouchBench(0.45)
+    _, _, _, forces = guarded_move(bench, 30.0)
+    assert forces.max() > 30.0
+    for _ in range(200):
+        bench.tick(None)
+    limit = bench.config.force.limit
+    assert 0.8 * limit < bench.pressing() <= limit
+    # The command is inside the table: the tool comes as far as it is asked to all the same.
+    touch = guarded_move(bench, 10.0, distance=0.015, direction=-DOWN)[1]
+    assert touch.distance == pytest.approx(0.015, abs=2e-3)
+    assert bench.pressing() == 0.0
+
+
+def test_an_arm_that_might_have_pressed_yields_to_a_hand_afterwards():
+    bench = TouchBench(0.3)
+    guarded_move(bench, 60.0, distance=0.01)
+    begin = bench.loop_state.command
+    for _ in range(300):
+        bench.push("lbr_link_7", (0.0, 40.0, 0.0))
+        bench.tick(None)
+    assert np.abs(bench.loop_state.command - begin).max() > 0.3
 
 
 def test_it_moves_at_its_speed_along_a_slanted_way(robot):

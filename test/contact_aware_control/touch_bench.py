@@ -70,17 +70,18 @@ def guarded_move(bench, force, speed=0.02, distance=0.15, direction=DOWN):
         bench.arm, bench.loop_state.command, direction, speed, distance, force, bench.bounds,
         bench.config.period,
     )  # fmt: skip
-    goal = Goal(guarded.reference, guarded.force_limits)
     real, forces = np.nan, []
-    for _ in range(round((distance / speed + 1.0) / bench.config.period)):
-        position, found, status = bench.tick(goal)
+    for _ in range(round((2.0 * distance / speed + 5.0) / bench.config.period)):
+        position, found, status = bench.tick(Goal(guarded.reference, guarded.force_limits))
         touch = guarded.watch(position, found.torque, found.contacts)
         assert status.mode in (Mode.TRACKING, Mode.CONSERVATIVE)
         forces.append(bench.pressing())
         if np.isnan(real) and forces[-1] > 0.0:
             real = touch.distance
-        if guarded.touched:
+        if guarded.over(bench.loop_state.reference_time):
             break
+    else:
+        raise AssertionError("the move does not end")
     for _ in range(200):
         bench.tick(None)
         forces.append(bench.pressing())
