@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from contact_aware_control.contact import ContactEstimate, ContactMode
+from contact_aware_control.contact import ContactEstimate, ContactMode, beside_line, within
 from contact_aware_control.estimation.base import Estimator, EstimatorOutput, EstimatorStatus
 from contact_aware_control.estimation.calibration import Calibration, prior
 from contact_aware_control.estimation.config import EstimatorConfig
@@ -18,7 +18,7 @@ from contact_aware_control.estimation.modes import MODE_RADIUS
 from contact_aware_control.estimation.surface import new_placement, place
 from contact_aware_control.estimation.tool_surface import ToolSurface, check_held
 from contact_aware_control.estimation.torque_balance import CompensatedTorque, TorqueBalance
-from contact_aware_control.estimation.tracker import MISSING_RESIDUAL, ContactTracker, Track
+from contact_aware_control.estimation.tracker import MISSING_RESIDUAL, ContactTracker, Told, Track
 from contact_aware_control.lever_arms import LeverArms
 from contact_core.base.errors import ConfigError
 from contact_core.multibody.collision.shapes import PlacedShape
@@ -36,6 +36,9 @@ point on a surface two coordinates."""
 MAX_IDENTIFIABLE_RESIDUAL, MIN_IDENTIFIABLE_WEIGHT = 3.0, 0.6
 """Residual above which a contact is not identifiable, and weight of its main mode below which it
 is not."""
+
+MAX_IDENTIFIABLE_WITHIN = 0.3
+"""What may be farther away than this, as on another link, is not told [m]."""
 
 STEADY = 1.25
 """By how much these, and the spread, are relaxed for a contact whose place has been told: what is
@@ -226,11 +229,20 @@ class ContactEstimator(Estimator):
         ratio = math.hypot(*estimate.force_world) / max(least, 1e-9)
         trusted = ratio <= TRUSTED_OVER_LEAST and not track.guessed
         period = self._balance.now.period
-        for told, weight in (
-            (track.place_told, main_weight),
-            (track.wrench_told, self._weight_of_wrench(estimate)),
+        if track.link != link:
+            # What was told of a place says nothing of one on another link.
+            track.link, track.place_told, track.wrench_told = link, Told(), Told()
+        spread = estimate.point_covariance
+        for told, weight, covariance in (
+            (track.place_told, main_weight, spread),
+            (
+                track.wrench_told,
+                self._weight_of_wrench(estimate),
+                beside_line(spread, estimate.force_world),
+            ),
         ):
-            told.update(self._identifiable(estimate, weight, told.is_told), period)
+            known = self._identifiable(estimate, weight, covariance, told.is_told)
+            told.update(known, period)
         return ContactEstimate(
             number=track.number,
             link=link,
@@ -254,8 +266,13 @@ class ContactEstimator(Estimator):
             same_wrench=trusted and track.wrench_told.is_told,
         )
 
-    def _identifiable(self, estimate: FilterEstimate, weight: float, told: bool) -> bool:
-        """Tell whether the torques determine a place, or a line of force, with a mode's weight."""
+    def _identifiable(
+        self, estimate: FilterEstimate, weight: float, covariance: np.ndarray, told: bool
+    ) -> bool:
+        """Tell whether the torques determine a place, or a line of force, with a mode's weight.
+
+        The covariance (3, 3) reaches to what explains the torques about as well [m^2].
+        """
         slack = STEADY if told else 1.0
         return bool(
             self._surface.joints[estimate.shape] >= MIN_IDENTIFIABLE_JOINTS
@@ -263,6 +280,7 @@ class ContactEstimator(Estimator):
             and estimate.unexplained_mean < slack * MISSING_RESIDUAL
             and weight * slack > MIN_IDENTIFIABLE_WEIGHT
             and estimate.deviation < slack * self._config.estimate.identifiable_spread
+            and within(covariance) < slack * MAX_IDENTIFIABLE_WITHIN
         )
 
     def _weight_of_wrench(self, estimate: FilterEstimate) -> float:

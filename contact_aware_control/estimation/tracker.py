@@ -81,6 +81,7 @@ class Track:
             two places and forces are more unknowns than there are torques.
         place_told: Whether its place is told.
         wrench_told: Whether its line of force is.
+        link: The link of which they are told.
     """
 
     number: int
@@ -92,6 +93,7 @@ class Track:
     guessed: bool = False
     place_told: Told = field(default_factory=Told)
     wrench_told: Told = field(default_factory=Told)
+    link: str = ""
 
 
 class ContactTracker:

@@ -14,6 +14,8 @@ from contact_aware_control.estimation.tare import TareStatus
 from contact_core.base.config import flatten, from_mapping, unflatten
 from contact_core.base.errors import ConfigError
 from contact_core.robot.arm_state import ArmState
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
 
 # Arm stretched over a table, wrist low: the pose of the paper's mug placement.
 TABLE_POSE = np.array([0.0, 0.384, 0.0, -1.709, 0.0, -0.522, 0.0])
@@ -81,6 +83,23 @@ def test_contacts_near_the_base_are_flagged(make_plant, robot, touch, random_con
     ]
     flagged = [estimate is not None and estimate.identifiable for estimate in estimates]
     assert np.mean(flagged) <= 0.05
+
+
+def test_a_place_is_not_told_where_one_on_another_link_explains_the_torques_as_well():
+    """A push on the first link: a force on the wrist, just so, causes the same torques."""
+    robot = Robot.from_description(RobotDescription.load("iiwa7"))
+    config = EstimatorConfig()
+    errors = dataclasses.replace(config.errors, calibration=EXACT)
+    estimator = ContactEstimator(robot, dataclasses.replace(config, errors=errors))
+    q = np.array([-0.218, -0.795, 1.741, -0.283, -1.473, 0.139, 2.25])
+    torque = np.array([-1.73, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    dice, told = np.random.default_rng(0), []
+    for tick in range(360):
+        external = torque * (tick >= 60) + 0.1 * dice.standard_normal(7)
+        state = ArmState.recorded((tick + 1) * 5_000_000, q, external_torque=external)
+        contacts = estimator.update(state).contacts
+        told += [contact.place_within for contact in contacts if contact.identifiable]
+    assert max(told, default=0.0) < 0.4
 
 
 def test_status_of_a_contact_near_the_base(make_plant, robot, touch):
