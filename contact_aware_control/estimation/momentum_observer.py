@@ -18,6 +18,9 @@ from contact_core.base.errors import ConfigError
 from contact_core.robot.arm_state import ArmState
 from contact_core.robot.robot import Robot
 
+MAX_ANGLE = 4.0 * math.pi
+"""Joints turn less than that to either side [rad]."""
+
 MAX_GAP = 0.05
 """After a longer time [s] without a sample the observer begins anew."""
 
@@ -32,18 +35,25 @@ def read_joint_torques(file: str | Path, joints: int) -> list[ArmState]:
 
     Raises:
         ConfigError: If there is no such file or line, a value is no finite number, time does not
-            go on, or the observer would begin anew at most lines.
+            go on, angles are beyond MAX_ANGLE, or the observer would begin anew at most lines.
     """
     valid = f"valid: a title, then lines of time [s], {joints} angles [rad], {joints} torques [Nm]"
     try:
         rows = np.loadtxt(file, delimiter=",", skiprows=1, ndmin=2)
     except (OSError, ValueError) as error:
         raise ConfigError(f"cannot read {file}: {error} ({valid})") from error
+    if (title := _numbers(file)) == 2 * joints + 1:
+        raise ConfigError(f"{file} begins with {title} numbers, and without a title ({valid})")
     if len(rows) < 2 or rows.shape[1] != 2 * joints + 1:
         raise ConfigError(f"{file} has {len(rows)} lines of {rows.shape[1]} numbers ({valid})")
     if not np.isfinite(rows).all():
         line = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0]) + 1
         raise ConfigError(f"{file}: line {line} after the title has numbers that are not finite")
+    if (angle := float(np.abs(rows[:, 1 : joints + 1]).max())) > MAX_ANGLE:
+        raise ConfigError(
+            f"{file} has an angle of {angle:g} rad (valid: up to {MAX_ANGLE:.3g}; are they in "
+            "radians, and before the torques?)"
+        )
     periods = np.diff(rows[:, 0])
     if not (periods > 0.0).all():
         line = int(np.flatnonzero(periods <= 0.0)[0])
@@ -61,6 +71,16 @@ def read_joint_torques(file: str | Path, joints: int) -> list[ArmState]:
         ArmState.recorded(round(1e9 * row[0]), row[1 : joints + 1], joint_torque=row[joints + 1 :])
         for row in rows
     ]
+
+
+def _numbers(file: str | Path) -> int:
+    """Return how many numbers the first line has; 0 if it has anything else."""
+    with open(file, encoding="utf-8-sig") as stream:
+        words = stream.readline().split(",")
+    try:
+        return len([float(word) for word in words])
+    except ValueError:
+        return 0
 
 
 class MomentumObserver:

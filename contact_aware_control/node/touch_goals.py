@@ -15,6 +15,7 @@ from contact_stack_msgs.action import Insert as InsertAction
 from contact_stack_msgs.action import Wipe as WipeAction
 from geometry_msgs.msg import Point, Vector3
 
+from contact_aware_control import compliant_move, guarded_move, skill
 from contact_aware_control.compliant_move import CompliantMove
 from contact_aware_control.config import StartTolerance
 from contact_aware_control.contact import ContactEstimate
@@ -117,7 +118,7 @@ class TouchContext:
     def touching(self, request: InsertAction.Goal | WipeAction.Goal) -> tuple[float, ...]:
         """Return the numbers that all skills take, in their order; see :class:`Skill`."""
         return (
-            number(request.force, "force", 0.0, MAX_FORCE),
+            number(request.force, "force", 0.0, MAX_FORCE / skill.HEADROOM),
             number(request.speed, "speed", 0.0, MAX_SPEED),
             number(request.distance, "distance", 0.0, MAX_DISTANCE),
             self.period,
@@ -186,7 +187,7 @@ class GuardedGoal(TouchGoal):
             direction @ context.axes(request.frame, command),
             number(request.speed, "speed", 0.0, MAX_SPEED),
             number(request.distance, "distance", 0.0, MAX_DISTANCE),
-            number(request.force, "force", 0.0, MAX_FORCE),
+            number(request.force, "force", 0.0, MAX_FORCE / guarded_move.HEADROOM),
             context.bounds,
             context.period,
         )
@@ -267,7 +268,7 @@ class CompliantGoal(TouchGoal):
             command,
             context.axes(request.frame, command),
             vector(request.compliance, "compliance", SOFTEST),
-            vector(request.force, "force", MAX_FORCE),
+            vector(request.force, "force", MAX_FORCE / compliant_move.HEADROOM),
             vector(request.travel, "travel", MAX_DISTANCE),
             number(request.speed, "speed", 0.0, MAX_SPEED),
             number(request.duration, "duration", 0.0, MAX_DURATION),

@@ -165,6 +165,8 @@ def _write(file, times, spoil=lambda text: text):
             "cannot read .*separated|cannot read .*val",
         ),
         ([0.0, 0.01], lambda text: "title", "has 0 lines|cannot read"),
+        ([0.0, 0.01], lambda text: text.partition("\n")[2], "5 numbers, and without a title"),
+        ([0.0, 0.01], lambda text: text.replace("0.01,0.1", "0.01,90"), "90 rad .*in radians, and"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*input contained no data")
