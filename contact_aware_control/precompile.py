@@ -20,6 +20,7 @@ from contact_core.robot.robot import Robot
 
 ROBOT = "iiwa14_wsg50"
 PERIOD_NS = 5_000_000
+POINT_SPEED = 0.25  # [m/s]
 
 
 def precompile() -> None:
@@ -30,7 +31,9 @@ def precompile() -> None:
 
 def precompile_controller() -> None:
     """Check a goal, and run ticks in contact; compiled code is kept on disk."""
-    description, config = RobotDescription.load(ROBOT), ControllerConfig()
+    description = RobotDescription.load(ROBOT)
+    # Every point of the arm has a speed limit beside people alone.
+    config = from_mapping(ControllerConfig, {"limits": {"point_speed": POINT_SPEED}})
     robot = Robot.from_description(description)
     q = np.full(robot.n, 0.5)
     joints = Goal(JointTrajectory([0.0, 1.0], np.array([q, q])))

@@ -9,6 +9,7 @@ import pytest
 from contact_core.base.errors import ContactStackError
 from contact_stack import precompile
 from contact_stack.checks import Check, CheckStatus
+from contact_stack.checks.machine import compiled_kernels
 
 
 def pretend(monkeypatch: pytest.MonkeyPatch, status: CheckStatus, program: str) -> None:
@@ -20,6 +21,12 @@ def pretend(monkeypatch: pytest.MonkeyPatch, status: CheckStatus, program: str) 
 def test_what_is_compiled_is_not_compiled_again(monkeypatch):
     pretend(monkeypatch, CheckStatus.OK, "raise SystemExit(1)")
     precompile.compile_once()
+
+
+def test_set_up_compiles_all_that_a_graph_runs():
+    # Else every launch would wait for what is never done.
+    check = compiled_kernels(precompile.GRAPH_PACKAGES)
+    assert check.status is CheckStatus.OK, check
 
 
 def test_a_graph_waits_for_no_kernel_of_planners(monkeypatch):
