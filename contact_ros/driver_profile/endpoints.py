@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from rclpy.node import Node
+from rclpy.qos import ReliabilityPolicy
 
 from contact_core.base.low_pass import LowPass
 from contact_core.robot.arm_state import ArmState, SoundCommand
@@ -209,10 +210,19 @@ class StateReader:
                     f"no joint states: no node is discovered that publishes {name}; check that the "
                     f"driver or simulator runs, in ROS_DOMAIN_ID {domain} and by this robot_name"
                 )
-        return (
-            f"no joint states, though {' and '.join(names)} publishes {name}: check the robot's "
-            "session, the network and rejected_messages"
-        )
+            best_effort = all(
+                info.qos_profile.reliability is ReliabilityPolicy.BEST_EFFORT
+                for info in self._node.get_publishers_info_by_topic(name)
+            )
+            if best_effort and self._profile.config.reliability == RELIABLE:
+                return (
+                    f"no joint states: {names[0]} does not publish {name} as reliably as is asked "
+                    "for; set arm.reliability to best_effort"
+                )
+        said = f"no joint states, though {name} is published by {' and '.join(names)}"
+        if self.others:
+            return f"{said}: only those of other joints arrive, {self.others}; check robot"
+        return f"{said}: check the robot's session, the network and rejected_messages"
 
     def health(self) -> Health:
         """Return how well states arrive, for a node that has nothing else to report."""

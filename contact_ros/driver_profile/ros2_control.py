@@ -24,6 +24,9 @@ from contact_ros.validation import MessageError
 STATE = "joint_states"
 TORQUE = "external_torque_broadcaster/joint_states"
 
+UNPAIRED = 1.0
+"""Stamps that have not agreed for so long are no loss of messages [s]."""
+
 
 class BroadcastDriver(DriverProfile):
     """A driver with a joint state broadcaster and a torque broadcaster.
@@ -44,6 +47,7 @@ class BroadcastDriver(DriverProfile):
         topics = (*self.state_topics, self.command_topic)
         self._joints = {topic: JointSelector(self.joint_names) for topic in topics}
         self._waiting: dict[str, JointState] = {}
+        self._paired: int | None = None
 
     def encode_state(self, state: ArmState) -> Mapping[str, Any]:
         """Translate a state; see :class:`DriverProfile`."""
@@ -69,11 +73,15 @@ class BroadcastDriver(DriverProfile):
         self._select(topic, message, "position" if topic == STATE else "effort")
         replaced = self._waiting.get(topic)
         self._waiting[topic] = message
-        if self._stamps_agree():
+        stamp = to_nanoseconds(message.header.stamp)
+        agree = self._stamps_agree()
+        if agree or self._paired is None:
+            self._paired = stamp
+        if agree:
             return self._assemble()
-        if replaced is not None:
-            other = TORQUE if topic == STATE else STATE
-            raise MessageError(f"no message on {other} has the stamp of the last on {topic}")
+        # One that is lost on the way is no fault of its sender.
+        if replaced is not None and stamp - self._paired > UNPAIRED * NANOSECONDS:
+            raise MessageError(f"{STATE} and {TORQUE} had no stamp in common for {UNPAIRED:g} s")
         return None
 
     def _select(self, topic: str, message: JointState, field: str) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from rclpy.qos import qos_profile_sensor_data
 from rosgraph_msgs.msg import Clock
 
 from contact_ros.diagnostics import Health, Level
@@ -68,4 +69,15 @@ def test_a_driver_whose_states_do_not_arrive_is_not_to_be_started(graph) -> None
     driver = graph.node("driver", "-r", "__ns:=/lbr")
     driver.create_publisher(profile.state_topics["state"], "state", 1)
     graph.spin_until(lambda: node.count_publishers("/lbr/state") == 1)
-    assert "though /lbr/driver publishes /lbr/state" in reader.health().message
+    assert "though /lbr/state is published by /lbr/driver: check" in reader.health().message
+    reader.others = "left_A1"
+    assert "only those of other joints arrive, left_A1; check robot" in reader.health().message
+
+    picky = driver_profile("lbr_fri", DriverConfig(reliability="reliable"), 0.005)
+    asking = StateReader(node, picky, lockstep=False, on_state=lambda state: None)
+    assert "no joint states, though /lbr/state" in asking.health().message
+    driver.destroy_node()
+    shy = graph.node("shy", "-r", "__ns:=/lbr")
+    shy.create_publisher(profile.state_topics["state"], "state", qos_profile_sensor_data)
+    graph.spin_until(lambda: publishers(node, "state") == ["/lbr/shy"])
+    assert "set arm.reliability to best_effort" in asking.health().message
