@@ -318,7 +318,7 @@ def main() -> None:
 def _warm_up(version: str) -> None:
     """Do once what takes longer the first time."""
     header = {"identifier": MONITORING_ID, "sequence": 0, "reflected": 0}
-    message = message_class("Monitoring")(header=header).SerializeToString()
+    message = message_class("Monitoring")(header=header, connection={}).SerializeToString()
     # Of a session that is idle, with nothing that could contradict the version.
     decode(framed(message, version), version)
     encode(0, 0, np.zeros(JOINTS), version)

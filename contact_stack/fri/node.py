@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from dataclasses import dataclass, replace
 
@@ -14,7 +15,13 @@ from contact_core.base.errors import CommunicationError, ConfigError
 from contact_core.robot.robot import Robot
 from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.driver_profile import DriverConfig, driver_profile
-from contact_ros.driver_profile.lbr_fri import COMMANDED, REPORTS_COMMAND, UNKNOWN
+from contact_ros.driver_profile.lbr_fri import (
+    COMMANDED,
+    DRIVES_ACTIVE,
+    NORMAL_OPERATION,
+    REPORTS_COMMAND,
+    UNKNOWN,
+)
 from contact_ros.driver_profile.messages import joint_state
 from contact_ros.entry_point import freeze_garbage_collector, run
 from contact_ros.guarded_node import GuardedNode
@@ -29,6 +36,7 @@ from contact_stack.fri.answering import AnsweringReport, AnsweringSetup, Heard
 from contact_stack.fri.gate import GateConfig
 from contact_stack.fri.link import Link
 from contact_stack.fri.session import ORDINARY_PERIOD, SessionStatus
+from contact_stack.fri.wire import CabinetMessage, LinkQuality
 
 NAME = "fri_driver"
 
@@ -105,7 +113,7 @@ class FriDriverNode(GuardedNode):
         lowest, highest = robot.position_limits
         setup = AnsweringSetup(
             config.version,
-            config.host,
+            _address_of(config.host),
             config.timeout,
             config.allow_late,
             lowest,
@@ -203,9 +211,15 @@ class FriDriverNode(GuardedNode):
                 "send_period_ms": message.period,
                 "receive_multiplier": message.multiplier,
                 "tracking_performance": f"{message.tracking:.3f}",
+                "safety_state": message.safety,
+                "operation_mode": message.operation,
+                "drive_state": message.drives,
+                "control_mode": message.control,
             }
-        level = LEVELS.get(report.status, Level.ERROR)
-        return Health(level, f"the robot is {report.status.remedy}", values)
+        level, text = LEVELS.get(report.status, Level.ERROR), report.status.remedy
+        if message is not None and level is Level.OK and (reason := _held_by(message)):
+            level, text = Level.WARN, f"{text}, though {reason}"
+        return Health(level, f"the robot is {text}", values)
 
 
 def lbr_state(state: Heard) -> LBRState:
@@ -240,6 +254,27 @@ def lbr_state(state: Heard) -> LBRState:
         ipo_joint_position=UNKNOWN if interpolated is None else interpolated,
         tracking_performance=message.tracking,
         **({COMMANDED: UNKNOWN if told is None else told} if REPORTS_COMMAND else {}),
+    )
+
+
+def _address_of(host: str) -> str:
+    """Return the number of an address, by which senders are told apart; empty stays empty."""
+    try:
+        return socket.gethostbyname(host.strip()) if host.strip() else ""
+    except OSError as error:
+        raise ConfigError(f"host '{host}' is no address of a robot: {error}") from error
+
+
+def _held_by(message: CabinetMessage) -> str:
+    """Say why a robot that is commanded may not move, or not well; empty if nothing is known."""
+    if message.safety != NORMAL_OPERATION:
+        return "it has stopped for safety: see its panel"
+    if message.drives != DRIVES_ACTIVE:
+        return "its drives are not active: see its panel"
+    return (
+        f"its connection is {message.quality.name.lower()}"
+        if message.quality < LinkQuality.GOOD
+        else ""
     )
 
 

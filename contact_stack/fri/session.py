@@ -30,6 +30,9 @@ SEQUENCES = 2**32
 ORDINARY_PERIOD = 5
 """A process without real-time scheduling answers no faster [ms]."""
 
+HASTY = 0.5
+"""Share of the time between two answers below which what the cabinet says of it is not believed."""
+
 MISSES = 3
 """After so many answers without a command none is waited for."""
 
@@ -131,7 +134,7 @@ class ClientSession:
         self.peer: Address | None = None
         self.sent: NDArray[np.float64] | None = None
         self._heard = self._used = 0.0
-        self._missed = self._stamp = 0
+        self._missed = self._stamp = self._answered_stamp = 0
         self._answered: int | None = None
         self._began: tuple[int, int] | None = None
 
@@ -229,7 +232,8 @@ class ClientSession:
             position = self._step(message, command, now)
         answer = wire.encode(self._answers % SEQUENCES, message.sequence, position, self._version)
         self._answers += 1
-        self._answered, self.sent = message.sequence, position
+        self._answered, self._answered_stamp = message.sequence, message.stamp
+        self.sent = position
         return answer
 
     def _step(
@@ -247,7 +251,11 @@ class ClientSession:
         else:
             self._missed += 1
             self.repeats += not self._gate.at_rest
-        return self._gate.step(wanted, self.answer_period)
+        # Of a cabinet that sends faster than it says, the arm would move faster than it may.
+        elapsed = 1e-9 * (message.stamp - self._answered_stamp)
+        known = 0 not in (message.stamp, self._answered_stamp)
+        hasty = known and elapsed < HASTY * self.answer_period
+        return self._gate.step(wanted, max(elapsed, 1e-6) if hasty else self.answer_period)
 
     def _check_order(self, message: CabinetMessage) -> None:
         """Refuse what is older than the latest message, or far beyond it.
@@ -265,7 +273,8 @@ class ClientSession:
         anew = later > 0.0 and message.session <= SessionState.MONITORING_WAIT
         if not timely or not (follows or anew):
             raise DatagramError(
-                Refusal.ORDER, f"number {message.sequence}, {later:.3f} s after {last.sequence}"
+                Refusal.CLOCK if follows else Refusal.ORDER,
+                f"number {message.sequence}, {later:.3f} s after {last.sequence}",
             )
 
     def _take(self, message: CabinetMessage, sender: Address, now: float) -> None:

@@ -92,9 +92,12 @@ class Refusal(Enum):
     VERSION = "not of the version that is set: set the parameter version to that of the robot"
     IDENTIFIER = "of an unknown kind: let the robot's application talk to this port, nobody else"
     JOINTS = f"not about {JOINTS} joints: only arms of {JOINTS} joints speak FRI"
-    VALUE = "cannot be true: restart the application on the robot, and report it"
+    VALUE = "one that cannot be true: restart the application on the robot, and report it"
     SENDER = "foreign: stop the other sender, or set the parameter host to the robot's address"
     ORDER = "old or repeated: stop whoever repeats datagrams"
+    CLOCK = (
+        "of another time: stop whoever repeats datagrams; was the robot's clock set, start again"
+    )
 
     @property
     def remedy(self) -> str:
@@ -187,6 +190,8 @@ def decode(data: bytes, version: str) -> CabinetMessage:
     header, measured, ipo = message.header, message.measured, message.interpolator
     if header.identifier != MONITORING_ID:
         raise DatagramError(Refusal.IDENTIFIER, f"identifier {header.identifier:#x}")
+    if not message.HasField("connection"):
+        raise DatagramError(Refusal.VALUE, "nothing of its connection")
     try:
         session = SessionState(message.connection.session)
         quality = LinkQuality(message.connection.quality)

@@ -90,7 +90,8 @@ def report(node: FriDriverNode, condition: Callable[[Health], object]) -> Health
 
 def test_states_and_commands_go_through(ros_domain: int) -> None:
     port = free_port()
-    with driver(f"port:={port}", "version:='2.5'") as node, GraphClient("client") as client:
+    arguments = (f"port:={port}", "version:='2.5'", "host:=localhost")
+    with driver(*arguments) as node, GraphClient("client") as client:
         cabinet = Cabinet(port, version="2.5")
         commands = client.node.create_publisher(
             LBRJointPositionCommand, "command/joint_position", 1
@@ -125,6 +126,14 @@ def test_states_and_commands_go_through(ros_domain: int) -> None:
         client.wait_until(refused)
         assert "1 rad from the last" in str(node._health().values["last_refused_command"])
         assert node._health().values["refused_commands"] == 1
+        # It is commanded still, and does not move.
+        stopped = cabinet.script.next(COMMANDING_ACTIVE, safety=1)
+        cabinet.socket.sendto(stopped.encode(), cabinet.address)
+        health = report(node, lambda health: health.level is Level.WARN)
+        assert health.message == (
+            "the robot is commanded, though it has stopped for safety: see its panel"
+        )
+        assert health.values["safety_state"] == 1
 
 
 @pytest.mark.parametrize(

@@ -253,6 +253,23 @@ def test_after_answers_that_were_not_asked_for_it_begins_at_rest() -> None:
     assert client.session.lost == 4
 
 
+def test_a_cabinet_that_sends_faster_than_it_says_moves_the_arm_no_faster() -> None:
+    steps = []
+    for hurry in (0, 4_000_000):
+        client = Client()
+        client.begin()
+        for _ in range(200):
+            client.tell(client.gate.position + 0.05)
+            client.script.stamp -= hurry
+            client.next(COMMANDING_ACTIVE)
+        before = client.gate.position[0]
+        client.script.stamp -= hurry
+        client.next(COMMANDING_ACTIVE)
+        steps.append(client.gate.position[0] - before)
+    assert not client.session.refused.total()
+    assert steps[1] <= 0.21 * steps[0]
+
+
 def test_who_ends_brakes_first_and_takes_no_more_commands() -> None:
     client = Client()
     client.begin()
@@ -303,7 +320,8 @@ def test_one_that_is_far_ahead_does_not_lock_the_others_out(changes: dict[str, i
     client.begin()
     strange = replace(client.script.next(COMMANDING_ACTIVE), **changes)
     assert client.hear(strange) is None
-    assert client.session.refused[Refusal.ORDER] == 1
+    expected = Refusal.CLOCK if "stamp" in changes else Refusal.ORDER
+    assert client.session.refused == {expected: 1}
     assert position(client.next(COMMANDING_ACTIVE)) == HOME
 
 
