@@ -15,6 +15,7 @@
     #contact-stack .forces > * { margin: 0; }
     #contact-stack .number { font-size: 30px; font-weight: 600; line-height: 1.1; white-space: nowrap; }
     #contact-stack .behind { color: #fff; background: #c0392b; padding: 2px 6px; border-radius: 3px; }
+    #contact-stack.lost > *:not(.behind) { filter: grayscale(1); opacity: 0.6; }
     #contact-stack canvas { width: 100%; display: block; margin-top: 5px; }
     #contact-stack .legend span { display: block; }
     #contact-stack .legend b { display: inline-block; width: 1.5em; text-align: center; }
@@ -44,14 +45,21 @@
   const legend = make(card, "div", "legend");
 
   let now = null, told = null, points = [], whole = false;
-  let ahead = 0, quickest = Infinity;
+  let ahead = 0, quickest = Infinity, served = false, lost = false;
 
-  // How far the clock of the server is ahead of the browser's [ms].
+  // How far the clock of the server is ahead of the browser's [ms]; a file has no server.
   const compareClocks = async () => {
     const asked = Date.now();
-    const theirs = Number(await (await fetch("clock", { cache: "no-store" })).text());
-    const took = Date.now() - asked;
-    if (took < quickest) [quickest, ahead] = [took, theirs - asked - 0.5 * took];
+    try {
+      const answer = await fetch("clock", { cache: "no-store", signal: AbortSignal.timeout(20000) });
+      if (!answer.ok) return;
+      const theirs = Number(await answer.text());
+      const took = Date.now() - asked;
+      if (took < quickest) [quickest, ahead] = [took, theirs - asked - 0.5 * took];
+      [served, lost] = [true, false];
+    } catch {
+      lost = served;
+    }
   };
 
   const write = (place, lines) => {
@@ -137,12 +145,17 @@
     if (now !== told) writeAll();
     told = now;
     const late = now.sent === null ? 0 : 1e-3 * (Date.now() + ahead - now.sent);
-    behind.textContent = late > 1.0 ? `This is how it was ${late.toFixed(1)} s ago: the link is slow.` : "";
+    card.classList.toggle("lost", lost);
+    behind.textContent = lost
+      ? "Connection lost: the program has ended, or is out of reach. This is the last of it."
+      : late > 1.0
+        ? `This is how it was ${late.toFixed(1)} s ago: the link is slow, or nothing runs.`
+        : "";
   };
   setInterval(look, 100);
   if (location.protocol.startsWith("http")) {
     compareClocks();
-    setInterval(compareClocks, 5000);
+    setInterval(compareClocks, 3000);
   }
 
   window.contactStack = {

@@ -20,7 +20,7 @@ import viser
 from viser._messages import RunJavascriptMessage
 
 from contact_aware_control.controllers import CONTROLLERS
-from contact_stack.viewer.snapshot import PageState
+from contact_stack.viewer.snapshot import WAITING, PageState
 
 TITLE = "contact stack"
 """Of the page."""
@@ -29,7 +29,7 @@ TRUE_COLOR, ESTIMATE_COLOR = (217, 115, 13), (11, 110, 153)
 BESIDE_COLOR = (217, 77, 64)
 PLAIN, FAINT, LIMIT_COLOR = "#222222", "#666666", "#777777"
 STATE_COLORS = {
-    "waiting": "#777777",
+    WAITING: "#777777",
     "INACTIVE": "#777777",
     "HOLD": "#1c6fb8",
     "TRACKING": "#2b8a3e",
@@ -183,6 +183,8 @@ def _ignores_limit(name: str) -> bool:
 
 def _purpose(now: PageState) -> str:
     limit = f"{now.force_limit:g} N"
+    if now.state == WAITING:
+        return "No contact-aware controller runs here: nothing keeps the force to a limit."
     if _ignores_limit(now.name):
         return f"A baseline: the arm follows its path, and does not heed the limit of {limit}."
     return f"The arm may touch what is in its way: it feels how hard, and keeps it to {limit}."
@@ -194,11 +196,8 @@ def _forces(now: PageState) -> list[list[tuple[str, str, str]]]:
     color = TRUE_COLOR if known else ESTIMATE_COLOR
     number = "- N" if math.isnan(now.force) else f"{now.force:.1f} N"
     what = "contact force" if known else "contact force, as it feels"
-    forces = [[
-        (number, css(color), "number"),
-        (what, PLAIN, ""),
-        (f"limit {now.force_limit:g} N", FAINT, ""),
-    ]]  # fmt: skip
+    limit = [] if now.state == WAITING else [(f"limit {now.force_limit:g} N", FAINT, "")]
+    forces = [[(number, css(color), "number"), (what, PLAIN, ""), *limit]]
     if now.beside:
         role = "baseline" if _ignores_limit(now.beside_name) else "beside"
         forces.append([
@@ -226,8 +225,9 @@ def _plots(now: PageState) -> list[dict[str, Any]]:
         *beside,
         curve(TRUE, "true", true),
         curve(ESTIMATED, "felt", estimated),
-        curve(LIMIT, "limit", LIMIT_COLOR, (6, 4)),
     ]
+    if now.state != WAITING:
+        forces.append(curve(LIMIT, "limit", LIMIT_COLOR, (6, 4)))
     errors = [curve(POSITION, "[mm]", true), curve(ROTATION, "[deg]", estimated)]
     return [
         {"title": "contact force [N]", "curves": forces, "most": HIGHEST * now.force_limit},

@@ -57,16 +57,23 @@ class Listener:
         now: The snapshot.
     """
 
-    def __init__(self, links: Collection[str], movable: Collection[str], limit: float) -> None:
+    def __init__(
+        self,
+        links: Collection[str],
+        fingers: Collection[str],
+        movable: Collection[str],
+        limit: float,
+    ) -> None:
         """Begin with an empty snapshot.
 
         Args:
             links: Those of the robot; what a sender calls otherwise is not shown by its name.
-            movable: Objects whose contacts are no contact of the robot with its environment.
+            fingers: Those of them that hold objects.
+            movable: Objects that they may hold: this is no contact with the environment.
             limit: Force limit until one is heard [N].
         """
         self.now = PageState(force_limit=limit)
-        self._links, self._movable = links, movable
+        self._links, self._fingers, self._movable = links, fingers, movable
 
     def hear(self, topic: str, message: Any) -> None:
         """Take a message of one of the topics :attr:`TOPICS`.
@@ -106,7 +113,11 @@ class Listener:
         }
 
     def _true_contacts(self, message: Any) -> None:
-        contacts = [c for c in message.contacts if c.other not in self._movable]
+        contacts = [
+            contact
+            for contact in message.contacts
+            if contact.link not in self._fingers or contact.other not in self._movable
+        ]
         self.now.true_points, self.now.true_forces = _points_and_forces(contacts)
 
     def _estimated_contacts(self, message: Any) -> None:

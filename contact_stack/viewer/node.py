@@ -214,7 +214,8 @@ class ViewerNode(GuardedNode):
             and scene is not None
             and scene.object_placement(name).translation[:2].any()
         ]
-        self._listener = Listener(self._links, movable, ControllerConfig().force.limit)
+        fingers, limit = arm.finger_links, ControllerConfig().force.limit
+        self._listener = Listener(self._links, fingers, movable, limit)
         self._announcement = announce_robot(self, robot)
         urdfs = {name: read_urdf(item.urdf) for name, item in objects.items()}
         name = scene.config.name if scene is not None else robot.name

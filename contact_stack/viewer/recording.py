@@ -162,7 +162,8 @@ class _Projector:
         links = [frame.name for frame in pin.buildModelFromXML(model.urdf).frames]
         limit = ControllerConfig().force.limit
         self._path, self._arm_joints = path, model.arm_joints
-        self._listener = Listener((*links, HELD_OBJECT), model.movable, limit)
+        links.append(HELD_OBJECT)
+        self._listener = Listener(links, model.fingers, model.movable, limit)
         self._listener.now.name = path.stem
         self._decoders = DecoderFactory()
 

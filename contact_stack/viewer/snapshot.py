@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+WAITING = "waiting"
+"""State of a page that has heard of no controller."""
+
 
 @dataclass
 class PageState:
@@ -59,7 +62,7 @@ class PageState:
     force_limit: float = 0.0
     position_error: float = np.nan
     rotation_error: float = np.nan
-    state: str = "waiting"
+    state: str = WAITING
     status: str = ""
     remedy: str = ""
     command: Sequence[float] = ()

@@ -296,8 +296,13 @@ def test_what_is_written_over_the_scene_says_what_it_feels_and_what_the_baseline
     assert words["felt"][0][0] == "feels 14.0 N at lbr_link_6"
     assert words["point"] == [2.0, 15.0, None, 15.0, 80.0, None, None]
     assert words["plots"][0]["curves"][0]["name"] == "greedy"
-    page.draw(PageState(name="greedy"))
+    page.draw(PageState(name="greedy", state="TRACKING"))
     assert visit(page.address).words["purpose"].startswith("A baseline")
+    # A graph without a controller promises nothing.
+    page.draw(PageState(name="greedy"))
+    words = visit(page.address).words
+    assert words["purpose"].startswith("No contact-aware controller runs here")
+    assert "limit" not in str(words["forces"] + words["plots"])
 
 
 def test_the_legend_names_what_is_drawn_and_nothing_else(page, asked):
@@ -356,7 +361,7 @@ def feel(**changes):
     contact = Contact(link="arm", **changes)
     contact.force.x, contact.normal.x = 12.0, 1.0
     contact.point_covariance[::4] = 1e-4
-    listener = Listener(("arm",), (), 15.0)
+    listener = Listener(("arm",), (), (), 15.0)
     listener.hear("contacts", ContactArray(contacts=[contact], least_force=5.0))
     return listener.now.felt, listener.now.estimated_force
 
@@ -365,6 +370,14 @@ def test_the_page_says_how_exactly_a_place_is_known():
     assert feel(identifiable=True) == (["feels 12.0 N at arm, within 2 cm"], 12.0)
     assert feel(same_wrench=True) == (["feels 12.0 N at arm, somewhere on the arrow's line"], 12.0)
     assert feel() == (["feels at least 5.0 N at arm, or elsewhere"], 5.0)
+
+
+def test_what_is_pushed_counts_and_what_is_held_does_not():
+    listener = Listener(("arm", "finger"), ("finger",), ("mug", "box"), 15.0)
+    held, pushed = Contact(link="finger", other="mug"), Contact(link="arm", other="box")
+    held.force.x, pushed.force.x = 20.0, 7.0
+    listener.hear("truth/contacts", ContactArray(contacts=[held, pushed]))
+    assert listener.now.true_force == pytest.approx(7.0)
 
 
 def cloud(points, **changes):
@@ -376,7 +389,7 @@ def cloud(points, **changes):
 
 def test_particles_are_drawn_where_they_are_while_they_are_wanted(page):
     points = np.random.default_rng(0).uniform(-1.0, 1.0, (500, 3))
-    listener = Listener((), (), 15.0)
+    listener = Listener((), (), (), 15.0)
     listener.hear("contact_particles", cloud(points))
     assert not page.shows_particles
     page.draw(listener.now)
@@ -399,7 +412,7 @@ def test_particles_are_drawn_where_they_are_while_they_are_wanted(page):
 )
 def test_particles_that_cannot_be_are_refused(wrong):
     with pytest.raises(MessageError):
-        Listener((), (), 15.0).hear("contact_particles", wrong)
+        Listener((), (), (), 15.0).hear("contact_particles", wrong)
 
 
 def test_the_page_looks_back_while_the_robot_goes_on(page, monkeypatch):
