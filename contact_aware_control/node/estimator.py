@@ -272,6 +272,8 @@ class EstimatorNode(GuardedNode):
             self._estimate(state)
 
     def _estimate(self, state: ArmState) -> None:
+        if state.stamp == self._stamp:
+            return  # A simulation that pauses says again where the arm is.
         torque = self._source.torque(state)
         if torque is None:
             return

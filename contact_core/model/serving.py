@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import logging
 import re
 import time
 from collections import deque
@@ -71,7 +72,11 @@ def served_our_way(host: str, title: str) -> Iterator[None]:
                 _fit(page, title)
             return page
 
-        return serve(*args, process_request=answer, close_timeout=GOODBYE, **options)
+        # Whoever connects and says nothing, as a scan of ports does, is no error of ours.
+        quiet = logging.getLogger(f"{__name__}.websockets")
+        quiet.setLevel(logging.CRITICAL)
+        ours = {"process_request": answer, "close_timeout": GOODBYE, "logger": quiet}
+        return serve(*args, **(options | ours))
 
     websockets.asyncio.server.serve = guarded  # type: ignore[misc, assignment]
     try:

@@ -372,6 +372,14 @@ def test_the_page_says_how_exactly_a_place_is_known():
     assert feel() == (["feels at least 5.0 N at arm, or elsewhere"], 5.0)
 
 
+def test_who_connects_and_says_nothing_is_no_news(page, caplog):
+    place = urlsplit(page.address)
+    socket.create_connection((place.hostname, place.port)).close()
+    visit(page.address)
+    time.sleep(0.2)
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
 def test_what_is_pushed_counts_and_what_is_held_does_not():
     listener = Listener(("arm", "finger"), ("finger",), ("mug", "box"), 15.0)
     held, pushed = Contact(link="finger", other="mug"), Contact(link="arm", other="box")
