@@ -141,19 +141,31 @@ def read_fields(words: Sequence[str]) -> dict[str, Any]:
 
 
 def _parameters(client: GraphClient, service: str, words: Sequence[str]) -> list[Any]:
-    """Return parameters of a node, each with the type that its value looks like."""
+    """Return parameters of a node, each with the type that its value looks like.
+
+    A whole number is one for a parameter that has decimals, too.
+    """
     lists = importlib.import_module("rcl_interfaces.srv").ListParameters
     there = client.call(
         lists, service.replace("/set_", "/list_"), lists.Request(), PATIENCE
     ).result.names
-    kind = importlib.import_module("rcl_interfaces.msg").Parameter
+    messages = importlib.import_module("rcl_interfaces.msg")
+    types = importlib.import_module("rcl_interfaces.srv").GetParameterTypes
     value_of = importlib.import_module("rclpy.parameter").get_parameter_value
     parameters = []
     for word in words:
-        name, equals, value = word.partition("=")
+        name, equals, text = word.partition("=")
         if not equals or name not in there:
             raise ConfigError(f"'{word}' sets no parameter ({choices(sorted(there), name)})")
-        parameters.append(kind(name=name, value=value_of(value)))
+        parameters.append(messages.Parameter(name=name, value=value_of(text)))
+    asked = types.Request(names=[parameter.name for parameter in parameters])
+    kinds = client.call(types, service.replace("/set_parameters", "/get_parameter_types"), asked,
+                        PATIENCE).types  # fmt: skip
+    of = messages.ParameterType
+    for parameter, kind in zip(parameters, kinds, strict=True):
+        value = parameter.value
+        if (value.type, kind) == (of.PARAMETER_INTEGER, of.PARAMETER_DOUBLE):
+            value.type, value.double_value = kind, float(value.integer_value)
     return parameters
 
 

@@ -364,7 +364,8 @@ class ControllerNode(ManagedNode):
             if status.link is LinkState.ARMED:
                 self.get_logger().info("the link to the robot is armed")
             elif status.mode is not Mode.INACTIVE:
-                self.get_logger().warning(f"the link to the robot is {status.link.name}: {text}")
+                why = "" if fault else f": {text}"  # A fault has a reason of its own.
+                self.get_logger().warning(f"the link to the robot is {status.link.name}{why}")
 
     def _count_rejections(self) -> None:
         """Tell the supervisor about messages that did not get as far as the loop."""

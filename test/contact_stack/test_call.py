@@ -131,6 +131,7 @@ def test_an_interrupt_cancels_the_goal_and_waits(capsys: pytest.CaptureFixture[s
 def test_services_and_parameters(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["call", "refuse", "{}"]) == 1
     assert yaml.safe_load(capsys.readouterr().out) == {"success": False, "message": "not now"}
+    assert cli.main(["call", "fake/set_parameters", "gain=3"]) == 0
     assert cli.main(["call", "fake/set_parameters", "gain=2.5"]) == 0
     assert cli.main(["call", "fake/set_parameters", "gain=often"]) == 1
     assert "successful: false" in capsys.readouterr().out

@@ -10,6 +10,7 @@ import pytest
 from contact_aware_control.config import StartTolerance
 from contact_aware_control.reference import JointTrajectory
 from contact_aware_control.reference.motion import tool_at
+from contact_core.base.errors import ConfigError
 from contact_core.multibody.collision.shapes import shape_to_coal
 from contact_core.robot.description import collision_shapes, read_urdf
 from contact_core.robot.inverse_kinematics import InverseKinematics
@@ -134,6 +135,11 @@ def test_every_variant_reaches_the_controller(name: str) -> None:
     assert controller["governor.enabled"] is False
     assert values["tamsi_sim"]["scene"] == values["viewer"]["scene"] == "mug_moving"
     assert values["contact_estimator"]["held.mass"] == 0.0
+
+
+def test_a_scene_that_does_not_exist_is_told_at_once() -> None:
+    with pytest.raises(ConfigError, match="no 'nope'"):
+        EXPERIMENTS["mug_placement"]("nope")
 
 
 def test_groups_name_variants() -> None:

@@ -84,8 +84,13 @@ class Experiment(ABC):
 
         Args:
             scene: Another scene than its own, e.g. with another arm; empty for its own.
+
+        Raises:
+            ConfigError: If there is no such scene.
         """
         self.scene = scene or type(self).scene
+        if scene:
+            Scene.load(scene)
 
     @abstractmethod
     def motion(self, robot: Robot, q: np.ndarray) -> Motion:
