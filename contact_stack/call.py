@@ -36,7 +36,7 @@ EPILOG = """examples:
   contact-stack call                 (lists what there is)
   contact-stack call hand_guide
   contact-stack call guarded_move direction.z=-1 speed=0.02 distance=0.25 force=10
-  contact-stack call wipe '{direction: {z: -1}, path: [{x: 0.05}]}' speed=0.05 distance=0.25 force=10
+  contact-stack call wipe '{direction: {z: -1}, path: [{x: 0.05}]}' speed=0.05 distance=0.3 force=10
   contact-stack call contact_estimator/tare
   contact-stack call contact_aware_controller/set_parameters force.limit=25.0
 

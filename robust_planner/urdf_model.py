@@ -134,6 +134,10 @@ def parse_urdf(
     for joint in actuated:
         if joint not in names:
             raise PlanningProblemError(f"unknown actuated joint '{joint}' ({choices(names)})")
+        if list(actuated).count(joint) > 1:
+            raise PlanningProblemError(
+                f"joint '{joint}' is actuated twice (valid: each joint once, also of those driven)"
+            )
     q = casadi.SX.sym("q", model.nq)
     placements = _Placements(model, q)
     actuation = np.zeros((model.nq, len(actuated)))

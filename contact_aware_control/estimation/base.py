@@ -100,6 +100,7 @@ class Estimator(ABC):
             shapes: Where it may be touched, placed in the tool frame; none if that is not known.
 
         Raises:
+            ConfigError: If a number is not finite, or the mass negative.
             ModelError: If there are too many shapes, or one of a kind that cannot be held.
         """
 
@@ -109,6 +110,9 @@ class Estimator(ABC):
 
         Args:
             position: Of the joint that opens the gripper [m].
+
+        Raises:
+            ConfigError: If it is not finite.
         """
 
     @abstractmethod

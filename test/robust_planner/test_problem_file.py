@@ -105,6 +105,7 @@ def test_the_cart_is_what_its_file_says() -> None:
             "contact 'a' is on 'world', which does not move",
         ),
         ({"contacts": {"a": {"link": "cart", "point": [0.0]}}}, "contacts.a.point' needs 3 values"),
+        ({"actuated": ["x", "x"]}, "joint 'x' is actuated twice \\(valid: each joint once"),
         ({"actuated": ["y"]}, "unknown actuated joint 'y' \\(valid: x, z, pitch\\)"),
         ({"start": [0.0]}, "start is \\(0.0,\\) \\(valid: 6 finite values"),
         ({"uncertain": {"wind": {"uniform": {"low": 0, "high": 1}}}}, "quantity 'wind' \\(valid:"),

@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
+from contact_aware_control.estimation.config import EstimatorConfig
+from contact_aware_control.estimation.estimator import ContactEstimator
 from contact_aware_control.estimation.torque_balance import Payload
+from contact_core.base.errors import ConfigError
 
 CENTER = np.array([0.0, 0.0, 0.05])
 Q = np.array([0.1, 0.6, 0.2, -1.5, 0.1, 1.0, 0.3])
@@ -71,3 +74,19 @@ def test_a_stamp_long_before_the_change_is_distrusted_as_much_as_the_change(payl
     counted(payload, 2 * 10**18, matrix)
     weight = np.abs(robot.gravity_torque_of_payload(0.5, CENTER))
     np.testing.assert_allclose(counted(payload, 77, matrix)[1], weight, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("mass", "center", "said"),
+    [
+        (np.nan, 0.0, "mass must be >= 0 kg, got nan"),
+        (-1.0, 0.0, "mass must be >= 0 kg, got -1"),
+        (1.0, np.inf, "center_of_mass is"),
+    ],
+)
+def test_what_is_no_load_is_refused(robot, mass, center, said):
+    estimator = ContactEstimator(robot, EstimatorConfig())
+    with pytest.raises(ConfigError, match=said):
+        estimator.set_payload(mass, np.full(3, center), 0)
+    with pytest.raises(ConfigError, match="gripper position must be a finite"):
+        estimator.set_gripper(np.nan)
