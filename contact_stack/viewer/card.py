@@ -90,6 +90,8 @@ class Card:
         self._title, self._history, self._live = title or TITLE, history, not pictures
         self._connection = server._websock_server
         self._points: deque[list[float | None]] = deque()
+        forces = [picture.force for picture in pictures if math.isfinite(picture.force)]
+        self._peak = max(forces, default=math.nan)
         self._send(SCRIPT.read_text(), "script")
         if pictures:
             points = np.array([_point(picture) for picture in pictures], dtype=float)
@@ -128,7 +130,7 @@ class Card:
             "title": self._title,
             "kind": ", ".join(filter(None, [self.kind, what])),
             "purpose": _purpose(now),
-            "forces": _forces(now),
+            "forces": _forces(now, self._peak),
             "state": _state(now, live),
             "remedy": [(now.remedy, STATE_COLORS[now.state])] if now.remedy else [],
             "felt": [(text, css(ESTIMATE_COLOR)) for text in now.felt],
@@ -190,14 +192,19 @@ def _purpose(now: PageState) -> str:
     return f"The arm may touch what is in its way: it feels how hard, and keeps it to {limit}."
 
 
-def _forces(now: PageState) -> list[list[tuple[str, str, str]]]:
-    """Return the large numbers, each with what it is: of this run, and of the one beside it."""
+def _forces(now: PageState, peak: float) -> list[list[tuple[str, str, str]]]:
+    """Return the large numbers, each with what it is: of this run, and of the one beside it.
+
+    Of a recording the largest force is known, its peak [N].
+    """
     known = not math.isnan(now.true_force)
     color = TRUE_COLOR if known else ESTIMATE_COLOR
     number = "- N" if math.isnan(now.force) else f"{now.force:.1f} N"
     what = "contact force" if known else "contact force, as it feels"
-    limit = [] if now.state == WAITING else [(f"limit {now.force_limit:g} N", FAINT, "")]
-    forces = [[(number, css(color), "number"), (what, PLAIN, ""), *limit]]
+    limit = [] if now.state == WAITING else [f"limit {now.force_limit:g} N"]
+    most = [f"at most {peak:.0f} N"] if math.isfinite(peak) else []
+    bounds = [(", ".join(limit + most), FAINT, "")] if limit + most else []
+    forces = [[(number, css(color), "number"), (what, PLAIN, ""), *bounds]]
     if now.beside:
         role = "baseline" if _ignores_limit(now.beside_name) else "beside"
         forces.append([

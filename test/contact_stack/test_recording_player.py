@@ -167,6 +167,7 @@ def test_another_run_is_shown_beside_at_the_same_time(recording):
             text for *_, text in shown.words["legend"]
         ]
         assert shown.words["forces"][1][2][0] == "at most 12 N"
+        assert ", at most " in shown.words["forces"][0][2][0]
         own, other = shown.poses[f"/robot/{JOINT}"], shown.poses[f"/beside/{JOINT}"]
         assert own.isApprox(other, 1e-4)
     finally:
