@@ -90,7 +90,9 @@ class ContactEstimate:
     @property
     def line_within(self) -> float:
         """How far from the line of its force the contact may be, likewise [m]."""
-        return within(beside_line(self.point_covariance, self.force_world))
+        along = self.force_world / max(self.force, 1e-9)
+        beside = np.eye(3) - along[:, None] * along
+        return within(beside @ self.point_covariance @ beside)
 
     @classmethod
     def known(
@@ -158,19 +160,6 @@ class ContactReport:
     def lacks_payload(self) -> bool:
         """Whether the torques do not show the payload that was declared."""
         return self.undeclared_load < -MISSING
-
-
-def beside_line(covariance: np.ndarray, force: np.ndarray) -> np.ndarray:
-    """Return how a place is spread beside the line of a force (3, 3) [m^2].
-
-    Args:
-        covariance: (3, 3) of the place [m^2].
-        force: (3) along the line.
-    """
-    along = force / max(float(np.linalg.norm(force)), 1e-9)
-    beside = np.eye(3) - along[:, None] * along
-    spread: np.ndarray = beside @ covariance @ beside
-    return spread
 
 
 def within(covariance: np.ndarray) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from contact_aware_control.contact import ContactEstimate, ContactMode, beside_line, within
+from contact_aware_control.contact import ContactEstimate, ContactMode, within
 from contact_aware_control.estimation.base import Estimator, EstimatorOutput, EstimatorStatus
 from contact_aware_control.estimation.calibration import Calibration, prior
 from contact_aware_control.estimation.config import EstimatorConfig
@@ -38,7 +38,7 @@ MAX_IDENTIFIABLE_RESIDUAL, MIN_IDENTIFIABLE_WEIGHT = 3.0, 0.6
 is not."""
 
 MAX_IDENTIFIABLE_WITHIN = 0.3
-"""What may be farther away than this, as on another link, is not told [m]."""
+"""The place of what may be farther away than this, as on another link, is not told [m]."""
 
 STEADY = 1.25
 """By how much these, and the spread, are relaxed for a contact whose place has been told: what is
@@ -235,17 +235,12 @@ class ContactEstimator(Estimator):
         if track.link != link:
             # What was told of a place says nothing of one on another link.
             track.link, track.place_told, track.wrench_told = link, Told(), Told()
-        spread = estimate.point_covariance
-        for told, weight, covariance in (
-            (track.place_told, main_weight, spread),
-            (
-                track.wrench_told,
-                self._weight_of_wrench(estimate),
-                beside_line(spread, estimate.force_world),
-            ),
+        near = within(estimate.point_covariance) < MAX_IDENTIFIABLE_WITHIN
+        for told, weight, possible in (
+            (track.place_told, main_weight, near),
+            (track.wrench_told, self._weight_of_wrench(estimate), True),
         ):
-            known = self._identifiable(estimate, weight, covariance, told.is_told)
-            told.update(known, period)
+            told.update(possible and self._identifiable(estimate, weight, told.is_told), period)
         return ContactEstimate(
             number=track.number,
             link=link,
@@ -269,13 +264,8 @@ class ContactEstimator(Estimator):
             same_wrench=trusted and track.wrench_told.is_told,
         )
 
-    def _identifiable(
-        self, estimate: FilterEstimate, weight: float, covariance: np.ndarray, told: bool
-    ) -> bool:
-        """Tell whether the torques determine a place, or a line of force, with a mode's weight.
-
-        The covariance (3, 3) reaches to what explains the torques about as well [m^2].
-        """
+    def _identifiable(self, estimate: FilterEstimate, weight: float, told: bool) -> bool:
+        """Tell whether the torques determine a place, or a line of force, with a mode's weight."""
         slack = STEADY if told else 1.0
         return bool(
             self._surface.joints[estimate.shape] >= MIN_IDENTIFIABLE_JOINTS
@@ -283,7 +273,6 @@ class ContactEstimator(Estimator):
             and estimate.unexplained_mean < slack * MISSING_RESIDUAL
             and weight * slack > MIN_IDENTIFIABLE_WEIGHT
             and estimate.deviation < slack * self._config.estimate.identifiable_spread
-            and within(covariance) < slack * MAX_IDENTIFIABLE_WITHIN
         )
 
     def _weight_of_wrench(self, estimate: FilterEstimate) -> float:
