@@ -58,7 +58,7 @@ def read_tree(text: str, *base: pin.JointModel) -> pin.Model:
 
 
 def lock_joints(model: pin.Model, locked: Sequence[int], q: np.ndarray) -> pin.Model:
-    """Return a tree without some of its joints; a joint may have the name of a link.
+    """Return a tree without some of its joints; any joint may have the name of a link.
 
     Args:
         model: The tree.
@@ -67,7 +67,7 @@ def lock_joints(model: pin.Model, locked: Sequence[int], q: np.ndarray) -> pin.M
     """
     bodies = {frame.name for frame in model.frames if frame.type == pin.FrameType.BODY}
     whole = model.copy()
-    clashing = {name: f"{name}{_RENAMED}" for name in whole.names if name in bodies}
+    clashing = {name: f"{name}{_RENAMED}" for name in bodies}
     _rename_joints(whole, clashing)
     reduced = pin.buildReducedModel(whole, list(locked), q)
     _rename_joints(reduced, {new: old for old, new in clashing.items()})

@@ -240,7 +240,7 @@ class RobotDescription:
         Raises:
             ConfigError: If the file is missing or has invalid values.
             ModelError: If the parts do not fit together, or a joint or the tool link that
-                the file names does not exist.
+                the file names does not exist or is in the wrong place.
         """
         path = config_file("robots", name)
         values = read_extended("robots", path, _files)
@@ -261,6 +261,16 @@ class RobotDescription:
         if not model.existBodyName(config.tool_link):
             links = [frame.name for frame in model.frames if frame.type == pin.FrameType.BODY]
             raise ModelError(f"{path.name}: no link '{config.tool_link}' ({choices(links)})")
+        if config.gripper_joint in config.arm_joints:
+            others = [name for name in list(model.names)[1:] if name not in config.arm_joints]
+            raise ModelError(f"{path.name}: gripper_joint '{config.gripper_joint}' is one of "
+                             f"arm_joints ({choices(others)})")  # fmt: skip
+        arm = {model.getJointId(name) for name in config.arm_joints}
+        moved = [frame.name for frame in model.frames if frame.type == pin.FrameType.BODY
+                 and arm.intersection(model.supports[frame.parentJoint])]  # fmt: skip
+        if config.tool_link not in moved:
+            raise ModelError(f"{path.name}: no joint of arm_joints moves tool_link "
+                             f"'{config.tool_link}' ({choices(moved)})")  # fmt: skip
         _check_joints(path.name, model, config)
         return RobotDescription(
             config.name,

@@ -13,16 +13,16 @@ import pinocchio as pin
 import yaml
 from tqdm import tqdm
 
-from contact_core.base.errors import ModelError
+from contact_core.base.errors import ConfigError, ModelError
 from contact_core.base.waiting import LONG
-from contact_core.model.articulation import ROUNDING
+from contact_core.model.articulation import ROUNDING, read_articulation
 from contact_core.model.density import weigh_links
 from contact_core.model.extensions import ARMATURE
 from contact_core.multibody.collision.collision_element import CAPSULE_VERSION
 from contact_core.multibody.collision.shapes import Shape, ShapeKind
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
-from contact_stack.arm_import.chain import Arm, LinkTree, add_tool, find_arm
+from contact_stack.arm_import.chain import MOVING, Arm, LinkTree, add_tool, find_arm
 from contact_stack.arm_import.fit import MAX_PARTS, fit_primitives
 from contact_stack.arm_import.from_mjcf import origin_of, text_of
 from contact_stack.arm_import.geometry import Solid, copy_mesh, read_solids_of
@@ -36,6 +36,7 @@ from contact_stack.arm_import.joint_values import (
 )
 from contact_stack.arm_import.source import ModelSource
 
+UPRIGHT = 1e-3  # up to which a base does not lean [rad]
 TOLERANCE_SHARE, TOLERANCES = 0.02, (0.015, 0.025)  # of the reach, within bounds [m]
 _KEPT = {
     "robot": ("link", "joint", "material"),
@@ -102,18 +103,30 @@ def build_robot(source: ModelSource, options: ImportOptions, folder: Path) -> Bu
         folder: Where to write; it exists.
 
     Raises:
-        ConfigError: If there is no arm, or several and nobody to ask, or the density is no
-            positive number.
-        ModelError: If it cannot be a robot of the graph, for instance as nothing of it has a mass.
+        ConfigError: If there is no arm, or several and nobody to ask, the density is no positive
+            number, or the home is beyond the limits.
+        ModelError: If it cannot be a robot of the graph, for instance as a joint moves no mass.
     """
     tree = LinkTree(source.robot, options.base)
     built = Built(folder / f"{options.name}.yaml", find_arm(tree, options.tip, options.gripper,
                   options.ask), list(source.notes))  # fmt: skip
     robot, notes = tree.robot, built.notes
     _check_loops(tree, built.arm, source.mjcf.loops)
+    if options.density is not None and source.is_mjcf:
+        raise ModelError("a density is for the links of a URDF or SDF (a MJCF's geoms have one)")
     if options.density is not None and (weights := weigh_links(robot, options.density)):
         notes.append(weights)
-    _name_weightless(tree, built.arm, notes)
+    for name in built.arm.joints:
+        bound_joint(tree.joints[name], notes)
+    _check_home(options.home, tree, built.arm)
+    if tree.lean > UPRIGHT:
+        notes.append(f"in the model '{tree.base}' leans by {np.degrees(tree.lean):.3g} deg; here "
+                     "it stands upright")  # fmt: skip
+    # Of a MJCF, what a body weighs may be with the link of its joint.
+    bare = [] if source.is_mjcf else _weightless(tree, built.arm)
+    if bare:
+        notes.append(f"without an inertial, so they weigh nothing: {', '.join(bare)} (valid: "
+                     "--density)")  # fmt: skip
     robot.set("name", options.name)
     robot.set("version", CAPSULE_VERSION)
     for owner in (robot, *robot.findall("link"), *robot.findall("joint")):
@@ -122,8 +135,7 @@ def build_robot(source: ModelSource, options: ImportOptions, folder: Path) -> Bu
                 owner.remove(element)
     beyond = [name for name in built.arm.held if name in tree.joints]
     if beyond:
-        hold(tree, beyond)
-        notes.append(f"joints {', '.join(beyond)} are held")
+        notes.append(f"joints {hold(tree, beyond)} are held")
     missing: list[str] = []
     seen, touched = (
         {link.get("name", ""): read_solids_of(link, tag, source.mjcf.meshes, missing)
@@ -140,9 +152,8 @@ def build_robot(source: ModelSource, options: ImportOptions, folder: Path) -> Bu
               for link in seen if touched[link] or seen[link]}  # fmt: skip
     _repair_inertias(robot, notes)
     driver = drive_gripper(tree, built.arm, points, notes)
+    _check_masses(tree, source.is_mjcf)
     tool = add_tool(tree, built.arm, points, options.axis)
-    for name in built.arm.joints:
-        bound_joint(tree.joints[name], notes)
     reach = _reach(tree, built.arm, tool)
     tolerance = options.tolerance or float(np.clip(TOLERANCE_SHARE * reach, *TOLERANCES))
     _replace_collisions(robot, seen, touched, tolerance, built)
@@ -182,19 +193,40 @@ def _check_loops(tree: LinkTree, arm: Arm, loops: Mapping[str, tuple[str, str]])
             )  # fmt: skip
 
 
-def _name_weightless(tree: LinkTree, arm: Arm, notes: list[str]) -> None:
-    """Name the links that move, have shapes and weigh nothing; refuse an arm without any mass."""
+def _check_home(home: tuple[float, ...], tree: LinkTree, arm: Arm) -> None:
+    """Check that a home that a person gave is one of the arm's."""
+    if home and len(home) != len(arm.joints):
+        raise ConfigError(f"--home has {len(home)} positions (valid: {len(arm.joints)}, of joints "
+                          f"{', '.join(arm.joints)})")  # fmt: skip
+    for name, q in zip(arm.joints, home, strict=False):
+        low, high = limits_of(tree.joints[name])
+        if not low <= q <= high:
+            raise ConfigError(f"--home has joint '{name}' at {q:g} rad (valid: {low:g} to "
+                              f"{high:g} rad)")  # fmt: skip
+
+
+def _weightless(tree: LinkTree, arm: Arm) -> list[str]:
+    """Links that the arm moves, which have shapes and no inertial."""
     moved = tree.below(tree.child(arm.joints[0]))
-    links = [link for link in tree.robot.findall("link") if link.get("name") in moved]
-    masses = [mass.get("value", "0") for link in links for mass in link.findall("inertial/mass")]
-    if not any(float(mass) > 0.0 for mass in masses):
-        raise ModelError("none of the links that the arm moves has a mass (valid: an inertial, or "
-                         "--density for links without one)")  # fmt: skip
-    bare = [link.get("name", "") for link in _with_shapes(tree.robot)
-            if link in links and link.find("inertial") is None]  # fmt: skip
-    if bare:
-        notes.append(f"without an inertial, so they weigh nothing: {', '.join(bare)} (valid: "
-                     "--density)")  # fmt: skip
+    links = {link.get("name", ""): link for link in _with_shapes(tree.robot)}
+    return [name for name, link in links.items() if name in moved and link.find("inertial") is None]
+
+
+def _check_masses(tree: LinkTree, is_mjcf: bool) -> None:
+    """Check that joints move something, as the simulator does."""
+    masses = {link.get("name", ""): sum(float(mass.get("value", "0"))
+                                        for mass in link.findall("inertial/mass"))
+              for link in tree.robot.findall("link")}  # fmt: skip
+    for link, mass in masses.items():
+        if mass < 0.0:
+            raise ModelError(f"link '{link}' has a mass of {mass:g} kg (valid: >= 0 kg)")
+    for name, joint in tree.joints.items():
+        free = tree.kind(name) in MOVING and joint.find("mimic") is None
+        if free and not any(masses[link] for link in tree.below(tree.child(name))):
+            raise ModelError(f"joint '{name}' moves no mass, as link '{tree.child(name)}' has none "
+                             "(valid: an inertial" + ("" if is_mjcf else ", or --density for "
+                             "links without one") + ")")  # fmt: skip
+    read_articulation(ElementTree.tostring(tree.robot, encoding="unicode"))
 
 
 def _with_shapes(robot: ElementTree.Element) -> list[ElementTree.Element]:
@@ -349,11 +381,15 @@ def _choose_home(
     """Choose where simulations start: as given, as in a keyframe, or well inside the reach."""
     robot = Robot.from_description(RobotDescription.load(str(built.file)))
     start, joints = source.mjcf.start, built.arm.joints
+    low, high = robot.position_limits
     if options.home:
         home = np.array(options.home)
         said = "given"
-    elif any(start.get(name) for name in joints):
+    elif any(name in start for name in joints):
         home, said = np.array([start.get(name, 0.0) for name in joints]), "that of the keyframe"
+        beyond = [f"{name} (at {q:.4g} rad)" for name, q, a, b
+                  in zip(joints, home, low, high, strict=True) if not a <= q <= b]  # fmt: skip
+        said += f", which has {', '.join(beyond)} beyond limits: moved inside" if beyond else ""
     else:
         home, said = search_home(robot), "chosen well inside the reach"
     values["joints"]["home"] = inside(home, robot.position_limits)

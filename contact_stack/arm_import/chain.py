@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from contact_core.base.errors import ConfigError, choices
+from contact_core.base.errors import ConfigError, ModelError, choices
 from contact_core.model.urdf import read_tree
 from contact_stack.arm_import.from_mjcf import origin_of
+from contact_stack.arm_import.geometry import pose_of
 
 TURNING = ("revolute", "continuous")
 MOVING = (*TURNING, "prismatic")
@@ -37,6 +38,7 @@ class LinkTree:
         links: Names of its links.
         joints: Name of a joint -> its element.
         base: Its root link.
+        lean: Angle of its z axis from that of the whole model's root, joints at zero [rad].
     """
 
     def __init__(self, robot: ElementTree.Element, base: str = "") -> None:
@@ -48,11 +50,14 @@ class LinkTree:
 
         Raises:
             ConfigError: If there is no such link.
+            ModelError: If it is no tree, or an axis has no direction; the message names where.
         """
         self.robot = robot
         self._read()
+        self._check()
         if base and base not in self.links:
             raise ConfigError(f"no link '{base}' ({choices(self.links, base)})")
+        self.lean = self._lean(base)
         if base:
             kept = set(self.below(base))
             for joint in list(self.joints.values()):
@@ -69,6 +74,39 @@ class LinkTree:
         self.links = [link.get("name", "") for link in self.robot.findall("link")]
         self.joints = {joint.get("name", ""): joint for joint in self.robot.findall("joint")}
         self._carrier = {_end(joint, "child"): name for name, joint in self.joints.items()}
+
+    def _check(self) -> None:
+        """Check that links and joints are one tree or several."""
+        for tag in ("link", "joint"):
+            names = [element.get("name", "") for element in self.robot.findall(tag)]
+            twice = next((name for name in names if names.count(name) > 1), None)
+            if twice is not None:
+                raise ModelError(f"{tag} '{twice}' is there twice (valid: names that differ)")
+        for name, joint in self.joints.items():
+            for link in (_end(joint, "parent"), _end(joint, "child")):
+                if link not in self.links:
+                    raise ModelError(f"joint '{name}': no link '{link}' "
+                                     f"({choices(self.links, link)})")  # fmt: skip
+            child = self.child(name)
+            if self._carrier[child] != name:
+                raise ModelError(f"joints {name} and {self._carrier[child]} both carry link "
+                                 f"'{child}' (valid: one joint)")  # fmt: skip
+            axis = joint.find("axis")
+            text = "1 0 0" if axis is None else axis.get("xyz", "1 0 0")
+            if self.kind(name) in MOVING and not any(float(word) for word in text.split()):
+                raise ModelError(f"joint '{name}' has the axis '{text}' (valid: a direction)")
+        roots = [link for link in self.links if link not in self._carrier]
+        lost = set(self.links).difference(*map(self.below, roots))
+        if lost:
+            raise ModelError(f"joints close a loop of links {', '.join(sorted(lost))} (valid: a "
+                             "tree, with a root link)")  # fmt: skip
+
+    def _lean(self, link: str) -> float:
+        up = np.array([0.0, 0.0, 1.0])
+        while link in self._carrier:
+            joint = self._carrier[link]
+            up, link = pose_of(self.joints[joint]).rotation @ up, self.parent(joint)
+        return float(np.arctan2(np.hypot(up[0], up[1]), up[2]))
 
     def model(self) -> pin.Model:
         """Return Pinocchio's model of it."""

@@ -63,11 +63,11 @@ def read_solids_of(
         if shape is None:
             continue
         try:
-            solid = _solid(shape, meshes)
+            points, triangles = triangles_of(_solid(shape, meshes))
         except (ValueError, RuntimeError, OSError, ModelError):
-            missing.append(f"{tag} mesh {shape.get('filename')} of link '{link.get('name')}'")
+            what = shape.get("filename") or " ".join(f"{k}='{v}'" for k, v in shape.items())
+            missing.append(f"{tag} {shape.tag} {what} of link '{link.get('name')}'")
             continue
-        points, triangles = triangles_of(solid)
         points = points @ pose_of(element).rotation.T + pose_of(element).translation
         found.append(Solid(element, points, triangles, shape.tag == "mesh"))
     return found

@@ -33,11 +33,13 @@ def drive_gripper(
     palm = tree.rigid(tree.child(arm.joints[-1]))
     masters = [name for name in arm.gripper if _mimic(tree, name) is None]
     fingers = [name for name in masters if tree.parent(name) in palm]
+    fingers = [name for name in fingers if np.ptp(limits_of(tree.joints[name])) > 0.0]
     fingers = [name for name in fingers if tree.kind(name) == tree.kind(fingers[0])]
-    loose = [name for name in masters if name not in fingers]
+    moved = [name for name in arm.gripper
+             if name in fingers or (_mimic(tree, name) or ("",))[0] in fingers[:1]]  # fmt: skip
+    loose = [name for name in arm.gripper if name not in moved]
     if loose:
-        hold(tree, loose)
-        notes.append(f"gripper joints {', '.join(loose)} are held where the model has them zero")
+        notes.append(f"gripper joints {hold(tree, loose)} are held")
     if not fingers:
         return ""
     # Joint -> where it is when the gripper is closed, and how far it moves per way of the driver.
@@ -51,9 +53,6 @@ def drive_gripper(
         law = _mimic(tree, name)
         if law is not None and law[0] == master:
             laws[name] = (law[1] * closed + law[2], law[1] * laws[master][1])
-        elif law is not None:
-            hold(tree, [name])
-            notes.append(f"gripper joint {name} follows {law[0]}: held")
     # Pinocchio reads joints in an order of its own, in which those that follow have to be later.
     order = list(tree.model().names)
     driver = min((name for name in laws if laws[name][1]), key=order.index)
@@ -73,23 +72,35 @@ def drive_gripper(
     return driver
 
 
-def hold(tree: LinkTree, joints: Sequence[str]) -> None:
-    """Fix joints where they are zero, or at the limit that is nearest.
+def hold(tree: LinkTree, joints: Sequence[str]) -> str:
+    """Fix joints where they are zero, or at the limit that is nearest, or follow another one then.
 
     Args:
         tree: The model; changed.
         joints: Their names.
+
+    Returns:
+        The names, and where joints are held that are not at zero.
     """
-    for name in joints:
+    values = {name: _held_at(tree, name) for name in joints}
+    for name, value in values.items():
         joint = tree.joints[name]
-        lower, upper = limits_of(joint)
         axis = np.array((_axis(joint)), dtype=float)
-        pose = pose_of(joint) * _motion(joint, axis, min(max(0.0, lower), upper))
-        _set_origin(joint, pose)
+        _set_origin(joint, pose_of(joint) * _motion(joint, axis, value))
         joint.set("type", "fixed")
         for tag in ("mimic", "limit", "axis", "dynamics"):
             for old in joint.findall(tag):
                 joint.remove(old)
+    return ", ".join(f"{name} (at {value:.3g})" if value else name
+                     for name, value in values.items())  # fmt: skip
+
+
+def _held_at(tree: LinkTree, name: str, followers: tuple[str, ...] = ()) -> float:
+    law = _mimic(tree, name)
+    if law is None or law[0] not in tree.joints or law[0] in followers:
+        lower, upper = limits_of(tree.joints[name])
+        return min(max(0.0, lower), upper)
+    return law[1] * _held_at(tree, law[0], (*followers, name)) + law[2]
 
 
 def limits_of(joint: ElementTree.Element) -> tuple[float, float]:

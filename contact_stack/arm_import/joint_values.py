@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pinocchio as pin
 from contact_aware_control.config import SelfCollisionConfig
 from contact_aware_control.safety.command_guard import SelfCollision
 from contact_core.base.seeds import generator
+from contact_core.robot.description import JointsConfig
 from contact_core.robot.robot import Robot
 from contact_stack.arm_import.chain import Arm, LinkTree
 from contact_stack.arm_import.gripper import limits_of
@@ -111,27 +113,31 @@ def gains(efforts: np.ndarray, armature: np.ndarray) -> dict[str, Any]:
         armature: (n) rotor inertias [kg m^2], zero where they are not known.
     """
     rotors = np.where(armature > 0.0, armature, ARMATURE_SHARE * efforts)
-    return {
-        "stiffness": _rounded(np.minimum(STIFFNESS * efforts, MAX_STIFFNESS)),
-        "damping_ratio": 0.7,
-        "spring_torque": _rounded(SPRING_SHARE * efforts),
-        "effective_armature": _rounded(rotors),
-        "torque_noise": _rounded(NOISE_SHARE * efforts),
+    guesses = {
+        "stiffness": np.minimum(STIFFNESS * efforts, MAX_STIFFNESS),
+        "spring_torque": SPRING_SHARE * efforts,
+        "effective_armature": rotors,
+        "torque_noise": NOISE_SHARE * efforts,
+    }
+    most = {field.name: field.metadata["range"].high for field in fields(JointsConfig)
+            if field.name in guesses}  # fmt: skip
+    return {"damping_ratio": 0.7} | {
+        key: [min(float(f"{number:.4g}"), most[key]) for number in numbers]
+        for key, numbers in guesses.items()
     }
 
 
-def _rounded(numbers: np.ndarray) -> list[float]:
-    return [float(f"{number:.4g}") for number in numbers]
-
-
 def inside(home: np.ndarray, bounds: np.ndarray) -> list[float]:
-    """Return joint positions of four decimals that are within limits.
+    """Return joint positions of four decimals, if there are some, that are within limits.
 
     Args:
         home: (n) the positions [rad].
         bounds: (2, n) lower and upper limits [rad].
     """
-    return [round(float(q), 4) for q in np.clip(home, bounds[0] + 1e-3, bounds[1] - 1e-3)]
+    low, high = bounds
+    margin = np.minimum(1e-3, 0.5 * (high - low))
+    rounded = np.round(np.clip(home, low + margin, high - margin), 4)
+    return [float(q) for q in np.clip(rounded, low, high)]
 
 
 def search_home(robot: Robot) -> np.ndarray:
@@ -155,7 +161,7 @@ def search_home(robot: Robot) -> np.ndarray:
         jacobian = robot.tool_jacobian()
         jacobian[:3] /= reach
         freedom = np.linalg.svd(jacobian, compute_uv=False)[-1]
-        margin = float((np.minimum(q - low, high - q) / (high - low)).min())
+        margin = float((np.minimum(q - low, high - q) / np.maximum(high - low, 1e-9)).min())
         forward = tool.rotation[:, 2] @ (0.7, 0.0, -0.7)
         score = 4.0 * freedom + margin + 0.3 * forward - abs(y) - abs(np.hypot(x, y) - 0.55)
         score -= max(0.0, -x) + abs(z - 0.1)

@@ -15,6 +15,7 @@ from contact_core.base.errors import ConfigError, ModelError, ModelWarning, choi
 from contact_core.base.lazy import pip_install
 from contact_core.model.elements import parse
 from contact_core.model.model_file import MJCF, self_contained
+from contact_core.model.vocabulary import TABLES
 from contact_core.model.xacro import SUFFIX, expand
 from contact_stack.arm_import.from_mjcf import MjcfArm, urdf_of_mjcf
 
@@ -31,12 +32,14 @@ class ModelSource:
     Attributes:
         path: Its file.
         robot: Root element of the URDF that it is, or becomes.
+        is_mjcf: Whether it is a MJCF, whose geoms have a density of their own.
         mjcf: What a MJCF says and a URDF cannot; empty for all others.
         notes: What is not read, or read differently.
     """
 
     path: Path
     robot: ElementTree.Element
+    is_mjcf: bool = False
     mjcf: MjcfArm = field(default_factory=MjcfArm)
     notes: list[str] = field(default_factory=list)
 
@@ -144,7 +147,10 @@ def read_source(
             raise ConfigError(f"{path.name} is no xacro file, so it has no arguments")
         text = self_contained(text, str(path), path.parent, roots)
         robot, mjcf = parse(text, str(path)), MjcfArm()
-        if robot.tag == MJCF:
+        if robot.tag not in TABLES:
+            raise ModelError(f"{path.name} begins with <{robot.tag}> ({choices(TABLES)})")
+        is_mjcf = robot.tag == MJCF
+        if is_mjcf:
             robot, mjcf = urdf_of_mjcf(text, path.stem)
     notes = [str(item.message) for item in caught if issubclass(item.category, ModelWarning)]
-    return ModelSource(path, robot, mjcf, notes)
+    return ModelSource(path, robot, is_mjcf, mjcf, notes)

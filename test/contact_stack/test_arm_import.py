@@ -13,6 +13,7 @@ import pytest
 
 from contact_core.base.errors import ConfigError, ModelError
 from contact_core.model.mjcf.model import read_mjcf
+from contact_core.model.urdf import read_tree
 from contact_core.multibody.collision.shapes import shape_to_coal, triangles_to_coal
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
@@ -21,6 +22,7 @@ from contact_stack import cli
 from contact_stack.arm_import.check import check_arm
 from contact_stack.arm_import.fit import fit_primitives
 from contact_stack.arm_import.geometry import triangles_of, write_stl
+from contact_stack.arm_import.joint_values import gains, inside
 from contact_stack.arm_import.source import find_model, read_source
 from tamsi_sim.robot.plant import Plant
 
@@ -162,7 +164,8 @@ def test_what_weighs_nothing_is_named_and_an_arm_without_masses_refused(
     assert "weigh nothing: axis1, axis2 (valid: --density)" in capsys.readouterr().out
     maker.write_text(inertial.sub("", text))
     assert cli.main(["import", str(maker), "--force"]) == cli.EXIT_ERROR
-    assert "or --density for links without one" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "joint 'axis1' moves no mass" in said and "or --density for links without one" in said
 
 
 def test_links_whose_meshes_are_missing_are_refused(maker, tmp_path, monkeypatch, capsys):
@@ -341,3 +344,125 @@ def test_a_xacro_file_is_expanded_with_arguments_and_includes(tmp_path):
         read_source(file)
     for root in (tmp_path, tmp_path / "clone-main"):
         assert read_source(file, (root,)).robot.find("link").get("name") == "left_link"
+
+
+def slim(*more: str) -> str:
+    """A URDF of four joints and primitives, quick to import, with more elements."""
+    limit = '<limit lower="-2" upper="2" effort="50" velocity="2"/>'
+    parts = [link("base", '<box size="0.2 0.2 0.1"/>')]
+    for k, axis in enumerate(("0 0 1", "0 1 0", "0 1 0", "1 0 0"), 1):
+        parts.append(link(f"l{k}", '<cylinder radius="0.04" length="0.2"/>'))
+        rest = f'<axis xyz="{axis}"/>{limit}'
+        parts.append(joint(f"j{k}", "revolute", f"l{k - 1}" if k > 1 else "base", f"l{k}", rest))
+    return f'<robot name="slim">{"".join(parts)}{"".join(more)}</robot>'
+
+
+def imported(folder: Path, text: str, *words: str) -> int:
+    """Import a model to folder/out; the exit code of the command."""
+    file = folder / ("arm.xml" if text.startswith("<mujoco") else "arm.urdf")
+    file.write_text(text)
+    return cli.main(["import", str(file), "--out", str(folder / "out"), "--force", *words])
+
+
+INERTIAL = re.compile(r'(<link name="l4">)<inertial>.*?</inertial>', re.DOTALL)
+FINGER = (
+    link("finger", '<box size="0.02 0.01 0.08"/>', 0.05),
+    joint("slide", "prismatic", "l4", "finger",
+          '<axis xyz="0 1 0"/><limit lower="0" upper="0.04" effort="9" velocity="1"/>'),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "message"),
+    [
+        (INERTIAL.sub(r"\1", slim()), [], "joint 'j4' moves no mass, as link 'l4' has none"),
+        (slim().replace('mass value="1.0"', 'mass value="-1"', 3), [],
+         "'base' has a mass of -1 kg"),
+        (re.sub('"0.01" iyy="0.01" izz="0.003"', '"0" iyy="0" izz="0"', slim()), [],
+         "body 'l1' has principal inertias [0 0 0]"),
+        (slim().replace('axis xyz="1 0 0"', 'axis xyz="0 0 0"'), [], "'j4' has the axis '0 0 0'"),
+        (slim(), ["--home", "0.1", "0.2"], "--home has 2 positions (valid: 4, of joints j1, j2"),
+        (slim(), ["--home", "0", "9", "0", "0"], "joint 'j2' at 9 rad (valid: -2 to 2 rad)"),
+        (slim(), ["--home", "0", "0", "nan", "0"], "joint 'j3' at nan rad"),
+        (slim(link("x", ""), joint("j2", "fixed", "l4", "x", "")), [], "joint 'j2' is there twice"),
+        (slim(link("l2", "")), [], "link 'l2' is there twice"),
+        (slim(joint("up", "fixed", "l4", "l5", "")), [], "joint 'up': no link 'l5' (valid: base"),
+        (slim(joint("up", "fixed", "l4", "l2", "")), [], "j2 and up both carry link 'l2'"),
+        (slim(joint("up", "fixed", "l4", "base", "")), [], "loop of links base, l1, l2, l3, l4"),
+        ("<html/>", [], "begins with <html> (valid: robot, sdf, mujoco)"),
+        (slim().replace('<cylinder radius="0.04" length="0.2"/>', '<sphere radius="0"/>'), [],
+         "collision sphere radius='0' of link 'l1'"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named_before_any_shape_is_fitted(
+    text, words, message, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr("contact_stack.arm_import.build._replace_collisions", None)
+    assert imported(tmp_path, text, *words) == cli.EXIT_ERROR
+    assert message in capsys.readouterr().err
+
+
+def test_geoms_of_a_mjcf_have_a_density_of_their_own(tmp_path, capsys):
+    assert imported(tmp_path, mjcf(), "--density", "1000") == cli.EXIT_ERROR
+    assert "(a MJCF's geoms have one)" in capsys.readouterr().err
+    assert imported(tmp_path, mjcf().replace('axis="0 1 0"', 'axis="0 1 0" pos="0 0 0.01"')) == 0
+    assert "weigh nothing" not in capsys.readouterr().out
+
+
+def test_a_base_that_leans_in_the_model_is_named(tmp_path, capsys):
+    mount = '<origin xyz="0 0 1" rpy="1.5708 0 0"/>'
+    fixed = joint("mount", "fixed", "torso", "base", "").replace('<origin xyz="0 0 0.2"/>', mount)
+    text = slim(link("torso", '<box size="0.1 0.1 0.1"/>'), fixed)
+    assert imported(tmp_path, text, "--base", "base") == 0
+    assert "in the model 'base' leans by 90 deg" in capsys.readouterr().out
+    assert imported(tmp_path, text.replace(mount, ""), "--base", "base") == 0
+    assert "leans by" not in capsys.readouterr().out
+
+
+def test_a_keyframe_of_zeros_is_a_home_and_one_beyond_limits_moved_inside(tmp_path, capsys):
+    text, home = mjcf(), "0.1 0.5 0.6 0.7"
+    assert imported(tmp_path, text.replace(home, "0 0 0 0")) == 0
+    description = RobotDescription.load(str(tmp_path / "out" / "arm.yaml"))
+    assert description.joints.home == (0.0,) * 4
+    assert imported(tmp_path, text.replace(home, "0.1 0.5 3 0.7")) == 0
+    assert "keyframe, which has j3 (at 3 rad) beyond limits" in capsys.readouterr().out
+    description = RobotDescription.load(str(tmp_path / "out" / "arm.yaml"))
+    assert description.joints.home == pytest.approx((0.1, 0.5, 2.0, 0.7), abs=2e-3)
+
+
+def test_guesses_are_within_the_ranges_of_a_robot_file():
+    assert gains(np.array([20.0, 5e4]), np.zeros(2))["spring_torque"] == [12.0, 1e4]
+    assert inside(np.array([0.5, 9.0]), np.array([[0.12345, 0.0], [0.12345, 1.0]])) == [
+        0.12345, 0.999
+    ]  # fmt: skip
+
+
+def test_a_held_joint_that_follows_is_held_where_the_other_one_puts_it(tmp_path, capsys):
+    limit = '<axis xyz="0 1 0"/><limit lower="0.7" upper="2" effort="5" velocity="2"/>'
+    mimic = '<mimic joint="neck" multiplier="-1" offset="0.9"/>'
+    head = joint("neck", "revolute", "base", "head", limit)
+    beak = joint("bite", "revolute", "head", "beak", limit + mimic)
+    box = '<box size="0.02 0.02 0.02"/>'
+    assert imported(tmp_path, slim(link("head", box), head, link("beak", box), beak)) == 0
+    assert "joints neck (at 0.7), bite (at 0.2) are held" in capsys.readouterr().out
+    model = read_tree((tmp_path / "out" / "arm.urdf").read_text())
+    beak = model.frames[model.getFrameId("beak")].placement.rotation
+    assert pin.log3(beak) == pytest.approx([0.0, 0.9, 0.0], abs=1e-6)
+
+
+def test_fingers_that_cannot_move_are_held(tmp_path, capsys):
+    stiff = [part.replace('upper="0.04"', 'upper="0"') for part in FINGER]
+    assert imported(tmp_path, slim(*stiff)) == 0
+    assert "gripper joints slide are held" in capsys.readouterr().out
+    assert not RobotDescription.load(str(tmp_path / "out" / "arm.yaml")).gripper_joint
+
+
+def test_a_fixed_joint_may_have_the_name_of_its_link(tmp_path):
+    hand = [
+        link("hand", '<box size="0.05 0.05 0.05"/>', 0.1),
+        joint("hand", "fixed", "l4", "hand", ""),
+    ]
+    assert (
+        imported(tmp_path, slim(*hand, *(part.replace('"l4"', '"hand"') for part in FINGER))) == 0
+    )
+    assert RobotDescription.load(str(tmp_path / "out" / "arm.yaml")).gripper_joint == "slide"

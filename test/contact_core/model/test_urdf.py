@@ -68,3 +68,12 @@ def test_joints_may_have_the_names_of_links():
         robot.update(q)
         poses.append(robot.tool_pose())
     assert poses[0].isApprox(poses[1])
+
+
+def test_a_fixed_joint_may_have_the_name_of_its_link():
+    hand = """<link name="hand"/><joint name="hand" type="fixed"><parent link="L2"/>
+      <child link="hand"/></joint></robot>"""
+    tree = lock_joints(read_tree(chain("a", "b").replace("</robot>", hand)), [2], np.zeros(2))
+    kinds = {frame.type for frame in tree.frames if frame.name == "hand"}
+    assert kinds == {pin.FrameType.BODY, pin.FrameType.FIXED_JOINT}
+    assert tree.existFrame("b", pin.FrameType.FIXED_JOINT)

@@ -149,6 +149,12 @@ def test_wrong_joint_and_link_names_are_listed(tmp_path):
     path.write_text(text.replace("tool_link: lbr_link_ee", "tool_link: tip"))
     with pytest.raises(ModelError, match="no link 'tip'"):
         RobotDescription.load(str(path))
+    path.write_text(text.replace("tool_link: lbr_link_ee", "tool_link: lbr_link_0"))
+    with pytest.raises(ModelError, match=r"moves tool_link 'lbr_link_0' \(valid: lbr_link_1, "):
+        RobotDescription.load(str(path))
+    path.write_text(f"{text}\ngripper_joint: lbr_A7\n")
+    with pytest.raises(ModelError, match="gripper_joint 'lbr_A7' is one of arm_joints"):
+        RobotDescription.load(str(path))
 
 
 @pytest.mark.parametrize(
