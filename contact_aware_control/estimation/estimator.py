@@ -235,12 +235,12 @@ class ContactEstimator(Estimator):
         if track.link != link:
             # What was told of a place says nothing of one on another link.
             track.link, track.place_told, track.wrench_told = link, Told(), Told()
-        near = within(estimate.point_covariance) < MAX_IDENTIFIABLE_WITHIN
-        for told, weight, possible in (
-            (track.place_told, main_weight, near),
-            (track.wrench_told, self._weight_of_wrench(estimate), True),
-        ):
-            told.update(possible and self._identifiable(estimate, weight, told.is_told), period)
+        place_told, wrench_told = track.place_told, track.wrench_told
+        known = self._identifiable(estimate, main_weight, place_told.is_told)
+        near = known and within(estimate.point_covariance) < MAX_IDENTIFIABLE_WITHIN
+        place_told.update(near, period)
+        weight = self._weight_of_wrench(estimate)
+        wrench_told.update(self._identifiable(estimate, weight, wrench_told.is_told), period)
         return ContactEstimate(
             number=track.number,
             link=link,
@@ -254,14 +254,14 @@ class ContactEstimator(Estimator):
             residual=estimate.residual,
             effective_sample_size=estimate.effective_sample_size,
             spread=estimate.spread,
-            identifiable=trusted and track.place_told.is_told,
+            identifiable=trusted and place_told.is_told,
             age=1e-9 * (stamp_ns - track.began_ns),
             modes=tuple(
                 ContactMode(self._links[shape], point, weight)
                 for shape, point, weight in estimate.modes
             ),
             ambiguous=ambiguous,
-            same_wrench=trusted and track.wrench_told.is_told,
+            same_wrench=trusted and wrench_told.is_told,
         )
 
     def _identifiable(self, estimate: FilterEstimate, weight: float, told: bool) -> bool:

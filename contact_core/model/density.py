@@ -12,6 +12,9 @@ from contact_core.base.errors import ModelError, real_number
 from contact_core.model.mesh_file import inertia_of, read_solids
 from contact_core.model.urdf import read_tree
 
+NOT_FOR_MJCF = "a density is for the links of a URDF or SDF (a MJCF's geoms have one)"
+"""Why nothing weighs the links of a MJCF."""
+
 _MOMENTS = {
     "ixx": (0, 0),
     "ixy": (0, 1),
@@ -41,7 +44,7 @@ def weigh_links(robot: ElementTree.Element, density: float) -> str:
     """
     real_number(density, "density", "> 0 kg/m^3", above=0.0)
     if robot.tag != "robot":
-        raise ModelError("a density is for the links of a URDF or SDF (a MJCF's geoms have one)")
+        raise ModelError(NOT_FOR_MJCF)
     bare = [link for link in robot.findall("link") if link.find("inertial") is None]
     if not bare:
         return ""

@@ -16,7 +16,7 @@ from tqdm import tqdm
 from contact_core.base.errors import ConfigError, ModelError
 from contact_core.base.waiting import LONG
 from contact_core.model.articulation import ROUNDING, read_articulation
-from contact_core.model.density import weigh_links
+from contact_core.model.density import NOT_FOR_MJCF, weigh_links
 from contact_core.model.extensions import ARMATURE
 from contact_core.multibody.collision.collision_element import CAPSULE_VERSION
 from contact_core.multibody.collision.shapes import Shape, ShapeKind
@@ -113,7 +113,7 @@ def build_robot(source: ModelSource, options: ImportOptions, folder: Path) -> Bu
     robot, notes = tree.robot, built.notes
     _check_loops(tree, built.arm, source.mjcf.loops)
     if options.density is not None and source.is_mjcf:
-        raise ModelError("a density is for the links of a URDF or SDF (a MJCF's geoms have one)")
+        raise ModelError(NOT_FOR_MJCF)
     if options.density is not None and (weights := weigh_links(robot, options.density)):
         notes.append(weights)
     for name in built.arm.joints:
@@ -185,7 +185,7 @@ def _check_loops(tree: LinkTree, arm: Arm, loops: Mapping[str, tuple[str, str]])
     for name, (one, other) in loops.items():
         between = set(tree.path(one)) ^ set(tree.path(other))
         if between - set(arm.held):
-            gripper = between - set(arm.joints) == between
+            gripper = between.isdisjoint(arm.joints)
             raise ModelError(
                 f"equality '{name}' closes a loop of {', '.join(sorted(between))} "
                 + ("(valid: --no-gripper, which holds what is beyond the arm)" if gripper

@@ -159,11 +159,14 @@ class _Projector:
         self.channels: dict[int, Channel] = {}
         self.latest: dict[str, Message] = {}
         self.pictures: list[PageState] = []
-        links = [frame.name for frame in pin.buildModelFromXML(model.urdf).frames]
+        tree = pin.buildModelFromXML(model.urdf)
+        links = [*(frame.name for frame in tree.frames), HELD_OBJECT]
+        # What neither stands still nor moves with a joint of the arm holds objects.
+        rest = [0, *map(tree.getJointId, model.arm_joints)]
+        fingers = [frame.name for frame in tree.frames if frame.parentJoint not in rest]
         limit = ControllerConfig().force.limit
         self._path, self._arm_joints = path, model.arm_joints
-        links.append(HELD_OBJECT)
-        self._listener = Listener(links, model.fingers, model.movable, limit)
+        self._listener = Listener(links, fingers, model.movable, limit)
         self._listener.now.name = path.stem
         self._decoders = DecoderFactory()
 

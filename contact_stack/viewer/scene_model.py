@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import pinocchio as pin
-
 from contact_core.robot.description import RobotDescription, read_urdf
 from contact_core.robot.scene import Scene
 
@@ -31,13 +29,6 @@ class SceneModel:
     objects: Mapping[str, str] = field(default_factory=dict)
     movable: tuple[str, ...] = ()
     name: str = ""
-
-    @property
-    def fingers(self) -> frozenset[str]:
-        """The links of the gripper's joints, which hold objects."""
-        model = pin.buildModelFromXML(self.urdf)
-        moving = [k for k in range(1, model.njoints) if model.names[k] not in self.arm_joints]
-        return frozenset(frame.name for frame in model.frames if frame.parentJoint in moving)
 
     def as_metadata(self) -> dict[str, str]:
         """Return it as an MCAP file keeps it."""

@@ -381,12 +381,13 @@ class Wsg50:
     def _ask_again(self, now: float) -> None:
         """Ask for what was not answered; who moves, or has not answered for long, is given up."""
         self._unanswered += 1
-        words = ", ".join(sorted(self._waiting))
-        reason = self._complaint or f"no sound answer to {words} for {self._timeout:g} s"
+        words = sorted(self._waiting)
+        unheard = f"no sound answer to {', '.join(words)} for {self._timeout:g} s"
+        reason = self._complaint or unheard
         if self._job is not None or self._unanswered >= ATTEMPTS:
             raise CommunicationError(reason)
         self.problem, self._reading = reason, None
-        self._ask(now, sorted(self._waiting))
+        self._ask(now, words)
 
     def _read(self) -> GripperReading | None:
         """Make a reading of the values, if they are all there."""
