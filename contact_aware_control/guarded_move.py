@@ -73,6 +73,7 @@ class GuardedMove:
     Attributes:
         reference: What the tool follows; another one from the first joint state on where that is
             behind the command.
+        wanted: The force at which it ends [N].
         force_limits: Of the links beyond the last joint, so that they may press so hard [N].
     """
 
@@ -110,7 +111,7 @@ class GuardedMove:
             raise TrajectoryError(f"the force of a guarded move is {force:g} N (valid: > 0)")
         self._robot = robot
         self._along = direction / length
-        self._wanted = force
+        self.wanted = force
         self._share = followed_share(period, FORCE_TIME)
         robot.update(command)
         self._pose, self._distance = robot.tool_pose().copy(), distance
@@ -129,7 +130,7 @@ class GuardedMove:
     @property
     def touched(self) -> bool:
         """Whether the force is reached."""
-        return self._force >= self._wanted
+        return self._force >= self.wanted
 
     def over(self, time: float) -> bool:
         """Tell whether it is touched, or the tool has come to the end of its way, or to rest there.
@@ -168,7 +169,7 @@ class GuardedMove:
         place = robot.tool_pose().translation.copy()
         located = [c for c in contacts if c.wrench_known and c.link in self.force_limits]
         force = max(
-            float(force_along(robot, -self._along[None], torque, self._wanted)[0]),
+            float(force_along(robot, -self._along[None], torque, self.wanted)[0]),
             -float(sum(self._along @ contact.force_world for contact in located)),
         )
         self._force += self._share * (force - self._force)
@@ -187,7 +188,7 @@ class GuardedMove:
         """Return where the line through the last rise of the force begins."""
         forces, distances = np.array(self._samples).T
         lowest = last = len(forces) - 1
-        drag = DRAGS * self._wanted
+        drag = DRAGS * self.wanted
         for k in range(last, -1, -1):
             if forces[k] < forces[lowest] - 0.5 * drag:
                 lowest = k

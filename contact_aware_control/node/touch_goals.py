@@ -221,8 +221,11 @@ class GuardedGoal(TouchGoal):
         """Miss a touch that there must be, see :class:`TrajectoryGoal`."""
         if self._move.touched or not self._must_touch:
             return None
+        touch, wanted = self._touch, self._move.wanted
         return Violation(
-            GuardedResult.NOT_TOUCHED, f"nothing was touched within {self._touch.distance:.3f} m"
+            GuardedResult.NOT_TOUCHED,
+            f"nothing pushed back with {wanted:g} N within {touch.distance:.3f} m: at the end it "
+            f"was {max(touch.force, 0.0):.1f} N",
         )
 
     def feedback(self, progress: GoalProgress) -> Any:

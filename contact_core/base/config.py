@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
@@ -210,7 +211,10 @@ def _checked(name: str, value: Any, hint: Any, valid: Range) -> Any:
 
 def _checked_scalar(name: str, value: Any, hint: Any, valid: Range) -> Any:
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
+        try:
+            value = float(value)
+        except OverflowError:
+            value = math.inf if value > 0 else -math.inf
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
         raise ConfigError(f"parameter '{name}' must be {hint.__name__}, got {value!r}")
     valid.check(f"parameter '{name}'", value)
@@ -239,7 +243,10 @@ def load(config_type: type[Config], path: str | Path) -> Config:
 
 
 class _Loader(yaml.SafeLoader):
-    """Names are what is written, also ``no`` and ``1``, and none may be there twice."""
+    """Names are what is written, also ``no`` and ``1``, and none may be there twice.
+
+    ``7e-1`` is a number, as it is for ROS.
+    """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
@@ -251,6 +258,13 @@ class _Loader(yaml.SafeLoader):
             seen.add(text)
         self.flatten_mapping(node)
         return {key.value: self.construct_object(value, deep=deep) for key, value in node.value}
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?(\.\d+|\d+\.?\d*)[eE][-+]?\d+\Z", re.ASCII),
+    list("-+.0123456789"),
+)
 
 
 class _TextLoader(_Loader):
@@ -273,7 +287,7 @@ def read_texts(text: str) -> Any:
     """
     try:
         values = yaml.load(text, _TextLoader)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise ConfigError(f"'{text}' is not valid YAML: {error}") from error
     return "" if values is None else values
 
@@ -296,8 +310,10 @@ def read_mapping(path: Path) -> dict[str, Any]:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is no text") from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # of a number with thousands of digits
         raise ConfigError(f"{path} is not valid YAML: {error}") from error
+    except RecursionError as error:
+        raise ConfigError(f"{path} is nested too deeply") from error
     if not isinstance(values or {}, dict):
         raise ConfigError(f"{path} must map names to values, got {values!r}")
     return values or {}

@@ -185,8 +185,8 @@ def check_uncertain(problem: RobustProblem, uncertain: Uncertain) -> None:
         uncertain: What is uncertain about it.
 
     Raises:
-        ConfigError: If there is no such quantity, the problem does not allow it, or most of its
-            values cannot be.
+        ConfigError: If there is no such quantity, the problem does not allow it, or its values
+            cannot be: the smallest of what is bounded, most of what is not.
     """
     model = problem.model
     known = quantities(model)
@@ -194,10 +194,16 @@ def check_uncertain(problem: RobustProblem, uncertain: Uncertain) -> None:
         if name not in known:
             raise ConfigError(f"unknown uncertain quantity '{name}' ({choices(known)})")
     for name, least in (("friction", 0.0), ("mass", MIN_MASS)):
-        if name in uncertain and (middle := float(uncertain[name].quantile(np.array(0.5)))) < least:
+        if name not in uncertain:
+            continue
+        lowest, middle = (float(uncertain[name].quantile(np.array(p))) for p in (0.0, 0.5))
+        # A Gaussian has tails that nobody means; what was measured or bounded is meant as it is.
+        wrong = lowest if np.isfinite(lowest) else middle
+        if wrong < least:
+            values = "its smallest value is" if wrong == lowest else "half of its values are below"
             raise ConfigError(
-                f"uncertain.{name}: half of its values are {middle:g} or less (valid: {least:g} or "
-                f"more{', a factor on every mass' if name == 'mass' else ''})"
+                f"uncertain.{name}: {values} {wrong:g} (valid: {least:g} or more"
+                f"{', a factor on every mass' if name == 'mass' else ''})"
             )
     if "mass" in uncertain and model.drives:
         others = choices(name for name in known if name != "mass")

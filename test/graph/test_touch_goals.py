@@ -159,6 +159,9 @@ def test_it_ends_at_a_hand_or_at_its_distance(move: Any, arm: GraphClient, drive
     assert (free.error_code, free.touched) == (0, False), free.error_string
     assert free.distance == pytest.approx(0.04, abs=5e-3)
     assert np.isnan(free.surface.z)
+    missed = move(distance=0.01, must_touch=True)
+    assert missed.error_code == GuardedMove.Result.NOT_TOUCHED
+    assert "nothing pushed back with 10 N within 0.0" in missed.error_string
 
     hand = client.node.create_publisher(Vector3, "tamsi_sim/push", 1)
 

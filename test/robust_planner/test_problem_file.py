@@ -113,6 +113,14 @@ def test_the_cart_is_what_its_file_says() -> None:
         ({"uncertain": {"mass": {"uniform": {"low": 2, "high": 1}}}}, "valid: low <= high"),
         ({"uncertain": {"mass": {"samples": "no.txt"}}}, "uncertain.mass: cannot read"),
         (
+            {"uncertain": {"friction": {"samples": [0.4, 0.5, -0.5]}}},
+            "uncertain.friction: its smallest value is -0.5 \\(valid: 0 or more\\)",
+        ),
+        (
+            {"uncertain": {"mass": {"uniform": {"low": -1, "high": 3}}}},
+            "uncertain.mass: its smallest value is -1 \\(valid: 0.01 or more, a factor",
+        ),
+        (
             {"uncertain": {"mass": {"samples": "two.txt"}}},
             "two.txt has 2 columns .valid: one value",
         ),

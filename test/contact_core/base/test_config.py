@@ -155,3 +155,29 @@ def test_names_are_told_apart(tmp_path, text, message):
     path.write_text(text)
     with pytest.raises(ConfigError, match=rf"own\.yaml is not valid YAML: {message}\n.*line \d"):
         read_mapping(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("7e-1", 0.7), ("1.e3", 1000.0), (".5E+2", 50.0), ("-2e3", -2000.0), ("7e", "7e")],
+)
+def test_numbers_in_files_are_what_ros_takes_for_numbers(tmp_path, text, value):
+    path = tmp_path / "own.yaml"
+    path.write_text(f"a: {text}\n")
+    assert read_mapping(path) == {"a": value}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("noise: 1" + 400 * "0", r"'noise' must be >= 0, got inf"),
+        ("noise: 1" + 5000 * "0", r"own\.yaml is not valid YAML: .*5001 digits"),
+        ("noise: " + 3000 * "[" + 3000 * "]", r"own\.yaml is nested too deeply"),
+        ("noise: 2001-13-45", r"own\.yaml is not valid YAML: month must be in 1\.\.12"),
+    ],
+)
+def test_values_that_no_reader_can_hold(tmp_path, text, message):
+    path = tmp_path / "own.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=message):
+        load(Plant, path)
