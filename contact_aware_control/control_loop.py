@@ -181,7 +181,8 @@ class ControlLoop:
                 after.reference_time += self._period
                 lower, upper = guidance.within((lower, upper))
             widest = lower, upper
-        torque, offset = None if report is None else report.free_torque, after.reflex.offset
+        offset = after.reflex.offset
+        torque = None if blind or report is None else report.free_torque
         if torque is None or torque.size != self.robot.n:
             torque = arm.external_torque if offset is None else arm.external_torque - offset
         return TickContext(

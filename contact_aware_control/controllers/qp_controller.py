@@ -270,11 +270,11 @@ class CondensedQpController(Controller):
     ) -> ContactSet:
         """Return the contacts (4c) at the measured q."""
         found = inputs.contacts
-        if found is None:
+        if found is None and inputs.unexplained_force == 0.0:
             return self._selection.keep(before)
         located: list[ContactEstimate] = []
         doubtful: list[ContactEstimate] = []
-        for contact in found:
+        for contact in found or ():
             # Located is a contact where it explains the measured torques.
             explains = contact.residual <= MAX_RESIDUAL and contact.wrench_known
             (located if explains else doubtful).append(contact)

@@ -40,6 +40,7 @@ class TouchRig:
         commands: Of every tick so far.
         report: What was measured last.
         phantom: A contact that is reported besides, by an arm that is not calibrated then.
+        silent: Whether contacts are reported no more; the loop has the last ones then.
     """
 
     def __init__(self, scene: Scene, seed: int = 0, phantom: ContactEstimate | None = None) -> None:
@@ -50,7 +51,8 @@ class TouchRig:
             seed: Of the sensor noise and of the particles.
             phantom: See the attributes.
         """
-        self.phantom = phantom
+        self.phantom, self.silent = phantom, False
+        self._contacts: ContactReport | None = None
         self.plant = Plant(scene, seed)
         self.arm, self._hand, loops, estimators = (
             Robot.from_description(scene.robot) for _ in range(4)
@@ -82,11 +84,12 @@ class TouchRig:
             sensed.external_torque,
         )  # fmt: skip
         found = self.estimator.update(state)
-        phantoms = () if self.phantom is None else (self.phantom,)
-        report = ContactReport(
-            state.stamp, (*found.contacts, *phantoms), found.torque, calibrated=not phantoms
-        )
-        inputs = LoopInputs(state.stamp, state, report, goal)
+        if not self.silent:
+            phantoms = () if self.phantom is None else (self.phantom,)
+            self._contacts = ContactReport(
+                state.stamp, (*found.contacts, *phantoms), found.torque, calibrated=not phantoms
+            )
+        inputs = LoopInputs(state.stamp, state, self._contacts, goal)
         self.loop_state, passed, status = self.loop.tick(self.loop_state, inputs)
         self.commands.append(self.loop_state.command)
         command = sensed.commanded_position if passed is None else passed.position

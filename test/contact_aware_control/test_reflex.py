@@ -6,14 +6,18 @@ import numpy as np
 import pytest
 from elbow_wall import ElbowWall
 from loop_bench import TICK, Bench, Q, line
+from touch_bench import DOWN, TouchBench
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.contact import ContactReport
+from contact_aware_control.guarded_move import GuardedMove
 from contact_aware_control.lever_arms import LeverArms
 from contact_aware_control.loop_state import LoopInputs
+from contact_aware_control.reference import Goal
 from contact_aware_control.safety import state_checks
 from contact_aware_control.safety.status import Mode, Request, Status
 from contact_core.base.config import from_mapping
+from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
 from contact_experiments.control.closed_loop import ClosedLoopRun
 from contact_stack.demo.contact_tracking.experiments import EXPERIMENTS
@@ -224,6 +228,33 @@ def test_springs_of_a_held_arm_carry_a_load_and_let_go_of_more(bench, robot):
             run.feel(0.0, shift=away)
         assert bool(run.q[1] > Q[1] + 1e-3) is moves
         assert away[1] <= 1.05 * most
+
+
+def test_a_held_arm_gives_way_to_a_hand_while_no_contacts_are_reported():
+    """By its leash: nobody vouches for the hand."""
+    bench = TouchBench(0.3)
+    bench.silent = True
+    begin, arm = bench.command, Robot.from_description(Scene.load("mug_placement").robot)
+    for _ in range(400):
+        bench.push("lbr_link_7", (0.0, 60.0, 0.0))
+        bench.tick(None)
+    arm.update(begin)
+    before = arm.tool_pose().translation.copy()
+    arm.update(bench.command)
+    assert 0.03 < np.linalg.norm(arm.tool_pose().translation - before) < 0.06
+
+
+def test_a_table_is_pressed_within_the_limit_while_no_contacts_are_reported():
+    bench = TouchBench(0.47)
+    period = bench.config.period
+    down = GuardedMove(bench.arm, bench.command, DOWN, 0.02, 0.15, 10.0, bench.bounds, period)
+    pressed = []
+    for tick in range(2000):
+        bench.silent = tick > 500
+        bench.tick(Goal(down.reference))
+        pressed.append(bench.pressing())
+    assert pressed[-1] > 5.0
+    assert max(pressed) < 2.0 * LIMIT
 
 
 @pytest.mark.verify
