@@ -31,7 +31,7 @@ from contact_aware_control.node.controller_parts import (
     RivalWatch,
     answer_to,
 )
-from contact_aware_control.node.goal_server import GoalServer, obstacle
+from contact_aware_control.node.goal_server import DEACTIVATED, GoalServer, explained, obstacle
 from contact_aware_control.node.messages import from_message
 from contact_aware_control.node.target_topics import TargetTopics
 from contact_aware_control.precompile import precompile_controller
@@ -94,6 +94,7 @@ class ControllerNode(ManagedNode):
         self._heard = 0  # stamp of the last state, on the driver's clock [ns]
         self._report: ContactReport | None = None
         self._rejected = 0
+        self._asked = False
         self._kept: SoundCommand | None = None
         self._status: LoopStatus | None = None
         self._command: SoundCommand | None = None
@@ -305,11 +306,12 @@ class ControllerNode(ManagedNode):
             self._goals.take_cancels()
         self._external_stop.check()
         self._count_rejections()
-        if self._loop_clock.stopped and not self._states and self._status is not None:
+        awaited = self._states or self._asked or self._goals.canceled
+        if self._loop_clock.stopped and not awaited and self._status is not None:
             self._repeat(now, self._status, age)
             return
         with self._lock:
-            start = time.perf_counter()
+            start, self._asked = time.perf_counter(), False
             goal = self._targets.goal(self._loop_state, now, self._goals.current(now))
             *earlier, self._state = self._states or (self._state,)
             self._states.clear()
@@ -411,6 +413,14 @@ class ControllerNode(ManagedNode):
         with self._lock:
             self._log.note(request, detail)
             self._loop_state, done = self._loop.handle(self._loop_state, request, detail)
+            self._asked = True
+            # Another request, in the same tick, must not let a goal go on.
+            supervisor = self._loop_state.supervisor
+            if request is Request.DEACTIVATE:
+                self._goals.interrupt("invalid", DEACTIVATED)
+            elif supervisor.fault is not None:
+                reason = explained(supervisor.fault, supervisor.fault_detail)
+                self._goals.interrupt("fault", reason)
             return done
 
     def _server(

@@ -161,6 +161,11 @@ class GoalChecks:
         """
         self._waiting = tuple(other for other in self._waiting if other is not goal)
 
+    @property
+    def canceled(self) -> bool:
+        """Whether one of them is to be canceled."""
+        return any(goal.handle.is_cancel_requested for goal in self._waiting)
+
     def update(self, obstacle: Callable[[], str]) -> None:
         """Refuse what was canceled, or all if the arm would not move any more; every tick.
 

@@ -128,12 +128,22 @@ class RunningGoal:
         self.goal = goal
         self.start = start
         self.begun = False
-        self.refusal = ""
+        self.interruption: Violation | None = None
         self.ended = Future()
         self.max_force = 0.0
         self.overtime = 0.0
         self.waiting = 0.0
         self.ticks = 0
+
+    def interrupt(self, code: str, reason: str) -> None:
+        """Let it fail in the next tick, whatever happens until then.
+
+        Args:
+            code: Name of the error code.
+            reason: Why; empty if nothing interrupts it. The first one counts.
+        """
+        if reason and self.interruption is None:
+            self.interruption = Violation(self.goal.codes[code], reason)
 
     def violation(
         self, progress: GoalProgress, status: LoopStatus, period: float
@@ -152,11 +162,13 @@ class RunningGoal:
         if status.mode is Mode.INACTIVE:
             return Violation(goal.codes["invalid"], DEACTIVATED)
         if status.mode is Mode.FAULT:
-            return Violation(goal.codes["fault"], explained(status))
+            return Violation(goal.codes["fault"], explained(status.status, status.detail))
         self.waiting = self.waiting + period if stands_still(status) else 0.0
         if self.waiting > goal.patience:
             text = f"the reference has waited for the arm for {self.waiting:.1f} s"
-            return Violation(goal.codes["late"], f"{text}; {explained(status)}")
+            return Violation(
+                goal.codes["late"], f"{text}; {explained(status.status, status.detail)}"
+            )
         path = goal.path_violation(progress)
         if path is not None:
             return path
@@ -267,6 +279,23 @@ class GoalServer:
         for server in self._servers:
             server.destroy()
 
+    @property
+    def canceled(self) -> bool:
+        """Whether a goal is to be canceled in the next tick."""
+        running = self._running
+        return self._checks.canceled or (running is not None and running.handle.is_cancel_requested)
+
+    def interrupt(self, code: str, reason: str) -> None:
+        """End the running goal in the next tick, and begin none that waits; the lock is held.
+
+        Args:
+            code: Name of the error code of the running one.
+            reason: Why.
+        """
+        self._checks.update(lambda: reason)
+        if self._running is not None:
+            self._running.interrupt(code, reason)
+
     def take_cancels(self) -> None:
         """Handle the cancel requests that wait, in the loop's thread."""
         for server in self._servers:
@@ -283,7 +312,9 @@ class GoalServer:
             The goal; None before its start, after it was canceled, or without one.
         """
         running = self._running
-        if running is None or stamp < running.start or running.handle.is_cancel_requested:
+        if running is None or stamp < running.start:
+            return None
+        if running.handle.is_cancel_requested or running.interruption is not None:
             return None
         if not running.begun:
             # It was checked for where the arm was then, maybe on its way or elsewhere.
@@ -291,7 +322,7 @@ class GoalServer:
                 present = self._command()
                 running.goal.check_start(present.command, self._checker.start_tolerance)
             except TrajectoryError as error:
-                running.refusal = str(error)
+                running.interrupt("invalid", str(error))
                 return None
             running.begun = True
             running.goal.begin(present.command, _speed(present))
@@ -319,15 +350,15 @@ class GoalServer:
         if running.handle.is_cancel_requested:
             self._end(running, stamp, position, status, running.handle.canceled, None)
             return
-        present, refusal = self._present(), running.refusal
+        present = self._present()
         if not running.begun:
             # It waits for its start; what stops or holds the arm meanwhile refuses it.
-            refusal = refusal or self._held()
+            running.interrupt("invalid", self._held())
         elif present is None:
-            refusal = DEACTIVATED if status.mode is Mode.INACTIVE else UNSEEN
-        if refusal:
-            invalid = Violation(running.goal.codes["invalid"], refusal)
-            self._end(running, stamp, position, status, running.handle.abort, invalid)
+            running.interrupt("invalid", DEACTIVATED if status.mode is Mode.INACTIVE else UNSEEN)
+        if running.interruption is not None:
+            abort = running.handle.abort
+            self._end(running, stamp, position, status, abort, running.interruption)
             return
         if not running.begun or present is None:
             return
@@ -491,9 +522,9 @@ def _speed(present: GateState) -> np.ndarray | None:
     return present.velocity if np.abs(present.velocity).max() > MOVING else None
 
 
-def explained(status: LoopStatus) -> str:
+def explained(status: Status, detail: str) -> str:
     """Return name, detail and remedy of a status, for the text of a result."""
-    return ": ".join(filter(None, (status.status.name, status.detail, status.remedy)))
+    return ": ".join(filter(None, (status.name, detail, status.remedy)))
 
 
 def stands_still(status: LoopStatus) -> bool:
@@ -524,7 +555,7 @@ def obstacle(status: LoopStatus | None, pause: Pause) -> str:
     ready |= status.status is Status.STATE_STALE
     if status.mode is Mode.HOLD and ready:
         return ""
-    return f"{status.mode.name}: {explained(status)}"
+    return f"{status.mode.name}: {explained(status.status, status.detail)}"
 
 
 def held_back(status: LoopStatus) -> str:

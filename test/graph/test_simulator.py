@@ -11,6 +11,8 @@ from contact_stack_msgs.msg import ContactArray, ControllerStatus
 from contact_stack_msgs.srv import Pause, Reset, SetPayload, Step
 from control_msgs.action import FollowJointTrajectory, GripperCommand, ParallelGripperCommand
 from faults import ask_until_granted, diagnostic
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
@@ -81,6 +83,53 @@ def test_a_pause_stops_time_and_not_the_arm(held: GraphClient) -> None:
     # What a busy machine hears of it comes later.
     client.spin_until(lambda: abs(client.latest("truth/joint_states").position[0] - away) < 0.01)
     client.spin_until(lambda: armed(client))
+
+
+def switch(client: GraphClient, transition: int) -> None:
+    request = ChangeState.Request(transition=Transition(id=transition))
+    assert client.call(ChangeState, "contact_aware_controller/change_state", request).success
+
+
+@pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [("stop", "STOPPED"), ("deactivate", "the controller was deactivated"), ("cancel", "")],
+)
+def test_a_goal_ends_at_once_also_while_simulated_time_is_paused(
+    held: GraphClient, asked: str, said: str
+) -> None:
+    """What is asked next, in the same tick maybe, must not let it go on."""
+    client = held
+    start = np.array(client.latest("controller_status").joint_command)
+    handle = client.send(client.joints, turn_away(start, 0.3))
+    result = handle.get_result_async()
+    client.wait_simulated(0.5)
+    pause(client, True)
+    client.spin_for(0.1)
+    if asked == "cancel":
+        client.spin_until(handle.cancel_goal_async().done)
+    elif asked == "stop":
+        both = [
+            client.node.create_client(Trigger, f"contact_aware_controller/{name}")
+            for name in ("stop", "reset")
+        ]
+        client.spin_until(lambda: all(one.service_is_ready() for one in both))
+        answers = [one.call_async(Trigger.Request()) for one in both]
+        client.spin_until(lambda: all(answer.done() for answer in answers))
+    else:
+        switch(client, Transition.TRANSITION_DEACTIVATE)
+        switch(client, Transition.TRANSITION_ACTIVATE)
+    client.spin_until(result.done, 10.0)
+    pause(client, False)
+    ended = result.result()
+    assert said in ended.result.error_string
+    canceled = asked == "cancel"
+    expected = GoalStatus.STATUS_CANCELED if canceled else GoalStatus.STATUS_ABORTED
+    assert ended.status == expected
+    ask_until_granted(client, "resume")
+    client.wait_until_ready()
+    client.wait_simulated(0.5)
+    assert abs(client.latest("truth/joint_states").position[0] - start[0]) < 0.2
 
 
 def test_pause_step_and_go_on(held: GraphClient) -> None:
