@@ -13,6 +13,9 @@ from contact_ros.stamps import steady_timer
 PERIOD = 0.5
 """How often the graph is looked at [s]."""
 
+UNKNOWN = "_NODE_NAME_UNKNOWN_"
+"""In place of a node's name where rclpy does not know it, or not any more."""
+
 
 def publishers(node: Node, topic: str) -> list[str]:
     """Return the full names of the nodes that publish a topic, sorted; one for each publisher.

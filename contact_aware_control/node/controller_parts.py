@@ -27,7 +27,7 @@ from contact_ros.driver_profile import DriverProfile, StateReader
 from contact_ros.guarded_node import waking_future
 from contact_ros.qos import KEPT_STOPS, LIVE_STOPS
 from contact_ros.real_time import keep_up_with_main_thread
-from contact_ros.rivals import PERIOD, publishers
+from contact_ros.rivals import PERIOD, UNKNOWN, publishers
 
 EXTERNAL_STOP_TOPIC = "external_stop"
 
@@ -231,10 +231,21 @@ class RivalWatch:
             mixed = self._profile.state_topics[topic] is JointState and not interleaved
             if len(who) > 1 and not mixed:
                 self.finding = _shared(Status.FOREIGN_STATE, topic, who)
-        # One that was started anew may be seen twice for a while.
-        who = sorted(set(publishers(self._node, CONTACTS)))
-        if len(who) > 1:
-            self.finding = _shared(Status.FOREIGN_STATE, CONTACTS, who)
+        self.finding = self.finding or shared_contacts(publishers(self._node, CONTACTS))
+
+
+def shared_contacts(publishers: Sequence[str]) -> Finding | None:
+    """Say who publishes contacts, if more than one node does.
+
+    Args:
+        publishers: Name of the node behind each publisher.
+
+    Returns:
+        Their names; None if it is one. A node that was started anew may be seen twice for a while,
+        the one that died without its name.
+    """
+    who = sorted({name for name in publishers if UNKNOWN not in name})
+    return _shared(Status.FOREIGN_STATE, CONTACTS, who) if len(who) > 1 else None
 
 
 def shared_targets(publishers: Mapping[str, Sequence[str]]) -> str:

@@ -9,7 +9,12 @@ import pytest
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.node.config import RecorderConfig
-from contact_aware_control.node.controller_parts import IncidentFiles, answer_to, shared_targets
+from contact_aware_control.node.controller_parts import (
+    IncidentFiles,
+    answer_to,
+    shared_contacts,
+    shared_targets,
+)
 from contact_aware_control.safety.status import Finding, LinkState, Request, Status
 from contact_aware_control.safety.supervisor import (
     Activity,
@@ -91,3 +96,20 @@ def test_a_set_up_that_is_interrupted_leaves_no_thread_that_keeps_the_process() 
     assert all(thread.daemon for thread in begun)
     files.close()
     assert not any(thread.is_alive() for thread in begun)
+
+
+@pytest.mark.parametrize(
+    ("publishers", "said"),
+    [
+        (["/lbr/contact_estimator"], None),
+        (["/lbr/contact_estimator", "/lbr/contact_estimator"], None),
+        (["/_NODE_NAMESPACE_UNKNOWN_/_NODE_NAME_UNKNOWN_", "/lbr/contact_estimator"], None),
+        (["/lbr/contact_estimator", "/lbr/liar"], "/lbr/contact_estimator and /lbr/liar"),
+    ],
+)
+def test_an_estimator_that_was_started_anew_is_no_other_node(publishers, said) -> None:
+    found = shared_contacts(publishers)
+    assert (found is None) == (said is None)
+    if found is not None:
+        assert found.status is Status.FOREIGN_STATE
+        assert said in found.detail
