@@ -413,7 +413,7 @@ class ControllerNode(ManagedNode):
         with self._lock:
             self._log.note(request, detail)
             self._loop_state, done = self._loop.handle(self._loop_state, request, detail)
-            self._asked = True
+            self._asked |= request is not Request.REJECT_INPUT
             # Another request, in the same tick, must not let a goal go on.
             supervisor = self._loop_state.supervisor
             if request is Request.DEACTIVATE:
