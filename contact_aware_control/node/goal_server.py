@@ -43,6 +43,7 @@ from contact_aware_control.node.touch_goals import (
     WipeGoal,
 )
 from contact_aware_control.node.trajectory_goals import (
+    Awaited,
     GoalProgress,
     JointGoal,
     JointNamesError,
@@ -302,20 +303,22 @@ class GoalServer:
             if isinstance(server, PolledActionServer):
                 server.take_cancels()
 
-    def current(self, stamp: int) -> Goal | None:
+    def current(self, stamp: int) -> Goal | Awaited | None:
         """Return what the loop is to follow in the tick of a stamp.
 
         Args:
             stamp: Time of the tick [ns].
 
         Returns:
-            The goal; None before its start, after it was canceled, or without one.
+            The goal; Awaited before its start; None after it was canceled, or without one.
         """
         running = self._running
-        if running is None or stamp < running.start:
+        if running is None or running.handle.is_cancel_requested:
             return None
-        if running.handle.is_cancel_requested or running.interruption is not None:
+        if running.interruption is not None:
             return None
+        if stamp < running.start:
+            return Awaited()
         if not running.begun:
             # It was checked for where the arm was then, maybe on its way or elsewhere.
             try:

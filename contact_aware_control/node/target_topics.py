@@ -12,7 +12,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from contact_aware_control.loop_state import LoopState
-from contact_aware_control.node.trajectory_goals import joint_order
+from contact_aware_control.node.trajectory_goals import Awaited, joint_order
 from contact_aware_control.reference import Goal
 from contact_aware_control.targets import (
     FORGOTTEN,
@@ -74,17 +74,20 @@ class TargetTopics:
                 kind, topic, self._taking(topic, translate), signal_subscription(lockstep=False)
             )
 
-    def goal(self, state: LoopState, now: int, running: Goal | None) -> Goal | None:
+    def goal(self, state: LoopState, now: int, running: Goal | Awaited | None) -> Goal | None:
         """Return what the loop is to follow.
 
         Args:
             state: What the loop remembers.
             now: Time of its next tick [ns].
             running: The goal of an action; None without one.
+
+        Returns:
+            The goal; None if nothing is followed.
         """
         if running is not None:
             self._targets.drop()
-            return running
+            return None if isinstance(running, Awaited) else running
         return self._targets.goal(state, now)
 
     def followed(self) -> list[str]:

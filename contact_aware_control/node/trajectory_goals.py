@@ -73,6 +73,10 @@ class GoalProgress:
     command: np.ndarray | None = None
 
 
+class Awaited:
+    """A goal that has not begun: nothing is followed, streamed targets no more than the goal."""
+
+
 @dataclass(frozen=True)
 class Violation:
     """A tolerance that is not met.

@@ -1,0 +1,80 @@
+"""A goal between its acceptance and its end, told tick by tick what the loop does."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import rclpy
+from loop_bench import Q, line
+from rclpy.node import Node
+
+from contact_aware_control.config import ControllerConfig
+from contact_aware_control.node.config import GoalConfig
+from contact_aware_control.node.goal_server import GoalServer, RunningGoal
+from contact_aware_control.node.target_topics import TargetTopics
+from contact_aware_control.safety.command_gate import GateState
+from contact_aware_control.safety.goal_checker import GoalChecker
+from contact_aware_control.targets import StreamConfig, StreamedTargets
+from contact_core.robot.description import RobotDescription
+from contact_core.robot.robot import Robot
+from contact_ros.geometry import BaseFrames
+
+NAMES = tuple(f"lbr_A{i}" for i in range(1, 8))
+PERIOD = 0.005
+
+
+@pytest.fixture
+def node(ros_domain: int) -> Iterator[Node]:
+    rclpy.init()
+    node = rclpy.create_node("controller", start_parameter_services=False)
+    yield node
+    node.destroy_node()
+    rclpy.shutdown()
+
+
+@pytest.fixture
+def server(node: Node, description: RobotDescription, robot: Robot) -> Iterator[GoalServer]:
+    """What follows goals, before a command that rests."""
+    config = ControllerConfig()
+    rests = GateState(Q, np.zeros(7), np.zeros(7), None, 0)
+    server = GoalServer(
+        node, lambda: rests, PERIOD, GoalChecker(robot, config), robot, NAMES, threading.Lock(),
+        lambda: 0, lambda stamp: stamp, lambda: "", GoalConfig(), BaseFrames(description),
+        StreamedTargets(robot, config, StreamConfig()).tool_bounds, lambda: None, True,
+    )  # fmt: skip
+    yield server
+    server.close()
+
+
+def running(server: GoalServer, goal, start: int = 0) -> SimpleNamespace:
+    """Begin a goal; return what its client is told."""
+    told = SimpleNamespace(end="", is_cancel_requested=False)
+    for end in ("succeed", "abort", "canceled"):
+        setattr(told, end, lambda end=end: setattr(told, "end", end))
+    told.publish_feedback = lambda feedback: None
+    server._running = RunningGoal(told, goal, start)
+    told.ended = server._running.ended
+    return told
+
+
+def test_targets_that_are_streamed_move_nothing_while_a_goal_waits_for_its_start(server, robot):
+    """They moved the arm away from where it was to begin."""
+    goal = SimpleNamespace(
+        goal=line(Q), begin=lambda *now: None, check_start=lambda *now: None
+    )  # fmt: skip
+    told = running(server, goal, start=2_000_000_000)
+    dropped = []
+    keeper = SimpleNamespace(drop=lambda: dropped.append(True), goal=lambda *now: "a stream")
+    topics = TargetTopics(
+        SimpleNamespace(create_subscription=lambda *what: None), keeper, NAMES, None, "tool",
+        threading.Lock(), lambda: 0, lambda reason: None,
+    )  # fmt: skip
+    assert topics.goal(None, 0, server.current(1_000_000_000)) is None
+    assert dropped
+    assert topics.goal(None, 0, server.current(2_000_000_000)) is goal.goal
+    told.is_cancel_requested = True
+    assert topics.goal(None, 0, server.current(2_000_000_000)) == "a stream"
