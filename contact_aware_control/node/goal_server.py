@@ -56,7 +56,7 @@ from contact_aware_control.reference.base import LetTickRun
 from contact_aware_control.reference.stream import MotionBounds
 from contact_aware_control.safety.command_gate import GateState
 from contact_aware_control.safety.goal_checker import GoalChecker
-from contact_aware_control.safety.status import Mode, Status
+from contact_aware_control.safety.status import FOLLOWING, LinkState, Mode, Status
 from contact_aware_control.safety.supervisor import Pause
 from contact_core.base.errors import ContactStackError, TrajectoryError
 from contact_core.robot.robot import Robot
@@ -78,17 +78,6 @@ HOLDING_STATUSES = (
 
 STANDSTILL = 0.02
 """Below this rate of its clock a reference stands still."""
-
-READY = (
-    Status.OK,
-    Status.CONTACTS_STALE,
-    Status.CONTACT_UNIDENTIFIABLE,
-    Status.FORCE_EXCEEDED,
-    Status.BAD_INPUT,
-    Status.DEADLINE_MISSED,
-    Status.REFERENCE_STALE,
-)
-"""Statuses of a held arm that would move, had it something to follow."""
 
 LATEST_START = 0.05
 """How far in the past a goal's start may lie, for the time its message took [s]."""
@@ -532,9 +521,18 @@ def explained(status: Status, detail: str) -> str:
 
 def stands_still(status: LoopStatus) -> bool:
     """Tell whether the reference of a goal does not go on, other than on request."""
-    if status.mode in (Mode.TRACKING, Mode.CONSERVATIVE):
+    if status.mode in FOLLOWING:
         return status.reference_rate < STANDSTILL
-    return status.status not in READY
+    return not is_ready(status)
+
+
+def is_ready(status: LoopStatus) -> bool:
+    """Tell whether a held arm would move, had it something to follow: whatever it gives way to.
+
+    Args:
+        status: What the loop did last.
+    """
+    return status.mode is Mode.HOLD and status.link is LinkState.ARMED
 
 
 def obstacle(status: LoopStatus | None, pause: Pause) -> str:
@@ -549,14 +547,12 @@ def obstacle(status: LoopStatus | None, pause: Pause) -> str:
     """
     if pause is Pause.ASKED:
         return "it is held on request: call resume"
-    if status is None or status.mode in (Mode.TRACKING, Mode.CONSERVATIVE):
+    if status is None or status.mode in FOLLOWING or is_ready(status):
         return ""
     if status.mode is Mode.INACTIVE and status.status is Status.OK:
         return f"INACTIVE: {NOT_ACTIVE}"
     # A late state alone is over soon; after an outage the link waits for resume, NOT_ARMED.
-    ready = status.status in READY
-    ready |= status.status is Status.STATE_STALE
-    if status.mode is Mode.HOLD and ready:
+    if status.mode is Mode.HOLD and status.status is Status.STATE_STALE:
         return ""
     return f"{status.mode.name}: {explained(status.status, status.detail)}"
 

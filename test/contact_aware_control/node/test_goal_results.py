@@ -10,9 +10,11 @@ from contact_stack_msgs.action import FollowPoseTrajectory
 from contact_stack_msgs.msg import PoseTrajectoryPoint
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
+from loop_bench import TICK, Bench
 from loop_bench import Q as Q_BENT
 from trajectory_msgs.msg import JointTrajectoryPoint
 
+from contact_aware_control.contact import ContactReport
 from contact_aware_control.controllers import ControllerOutput
 from contact_aware_control.loop_state import LoopStatus
 from contact_aware_control.node.goal_server import (
@@ -22,7 +24,8 @@ from contact_aware_control.node.goal_server import (
     stands_still,
 )
 from contact_aware_control.node.trajectory_goals import GoalProgress, JointGoal, PoseGoal
-from contact_aware_control.safety.status import Mode, Status
+from contact_aware_control.reference import Goal, JointTrajectory
+from contact_aware_control.safety.status import FOLLOWING, LinkState, Mode, Status
 from contact_aware_control.safety.supervisor import Pause
 from contact_core.base.errors import TrajectoryError
 from contact_ros.geometry import BaseFrames, to_pose
@@ -116,18 +119,46 @@ def test_of_the_tool_neither(robot, frames):
     ],
 )
 def test_goals_that_would_wait_for_ever_are_refused(mode, status, pause, reason):
-    said = obstacle(dataclasses.replace(status_of(status), mode=mode), pause)
+    lost = status in (Status.NOT_COMMANDING, Status.NOT_ARMED, Status.STATE_STALE)
+    link = LinkState.LOST if lost else LinkState.ARMED
+    said = obstacle(dataclasses.replace(status_of(status), mode=mode, link=link), pause)
     assert reason in said
     assert bool(said) == bool(reason)
+
+
+@pytest.mark.parametrize("pushed", [False, True])
+def test_a_held_arm_follows_goals_whatever_it_gives_way_to(robot, arm_state, contact, pushed):
+    """It refused every goal while it was AMBIGUOUS_LOAD, or gave way as fast as it may."""
+    bench = Bench(robot, arm_state, slow_start={"duration": 0.0})
+    force = contact((0.0, 25.0, 0.0), (0.5, 0.0, 0.6))
+    contacts = (dataclasses.replace(force, ambiguous=True),) if pushed else ()
+    lacking, found = 0.0 if pushed else -1.0, set()
+
+    def tick(goal=None):
+        bench.report = ContactReport(bench.now + TICK, contacts, undeclared_load=lacking)
+        return bench.tick(goal, report=False)[1]
+
+    for _ in range(100):
+        held = tick()
+        assert held.mode is Mode.HOLD
+        found.add(held.status)
+        assert obstacle(held, Pause.NONE) == ""
+        assert not stands_still(held)
+    assert Status.AMBIGUOUS_LOAD in found
+    begin, along = bench.q, np.eye(7)[0]  # where it is pushed to
+    goal = Goal(JointTrajectory([0.0, 1.0], np.array([begin, begin + 0.1 * along])))
+    for _ in range(100):
+        assert tick(goal).mode in FOLLOWING
+    assert np.abs(bench.q - begin).max() > 0.03
 
 
 def test_a_reference_that_stands_still_is_noticed():
     waiting = dataclasses.replace(status_of(), reference_rate=0.0)
     assert stands_still(waiting)
     assert not stands_still(dataclasses.replace(waiting, reference_rate=1.0))
-    held = dataclasses.replace(waiting, mode=Mode.HOLD)
+    held = dataclasses.replace(waiting, mode=Mode.HOLD, link=LinkState.ARMED)
     assert not stands_still(held)
-    assert stands_still(dataclasses.replace(held, status=Status.NOT_COMMANDING))
+    assert stands_still(dataclasses.replace(held, link=LinkState.LOST))
 
 
 def test_success_with_unchecked_tolerances_still_tells_where_it_ended():
