@@ -16,6 +16,7 @@ from contact_aware_control.contact import ContactEstimate, ContactReport
 from contact_aware_control.controllers import Controller
 from contact_aware_control.loop_state import NANOSECONDS, LoopInputs, LoopState
 from contact_aware_control.reference.base import Goal, Guidance
+from contact_aware_control.reference.stream import goes_on
 from contact_aware_control.safety.command_gate import CommandGate
 from contact_aware_control.safety.follow_watch import COMMAND_TOLERANCE, FollowWatch
 from contact_aware_control.safety.reflex import Reflex
@@ -298,7 +299,7 @@ def force_ratio(
 
 
 def continues(goal: Goal | None, state: LoopState) -> bool:
-    """Tell whether a goal is the next target of the stream that is followed.
+    """Tell whether a goal is the next target of the stream that is followed, and no other one.
 
     Args:
         goal: The goal; None: there is none.
@@ -307,7 +308,8 @@ def continues(goal: Goal | None, state: LoopState) -> bool:
     before = state.goal
     if goal is None or before is None or before.refreshed is None or goal.refreshed is None:
         return False
-    return state.mode in FOLLOWING and type(goal.reference) is type(before.reference)
+    followed = state.mode in FOLLOWING
+    return followed and goes_on(goal.reference, before.reference, state.reference_time)
 
 
 def _is_near(a: np.ndarray, b: np.ndarray, distance: float) -> bool:

@@ -32,6 +32,7 @@ from contact_aware_control.reference.base import (
     JointReference,
     LetTickRun,
     PoseReference,
+    Reference,
     run_to_end,
 )
 from contact_aware_control.reference.pose_trajectory import reached
@@ -50,6 +51,9 @@ KEPT = 0.9
 
 TINY = 1e-9
 """What is smaller is nothing, in any unit."""
+
+SAME = 1e-6
+"""What differs by less is the same [m, rad, m/s, rad/s]."""
 
 CHECKS = 40
 """The reach of a motion is checked at so many points."""
@@ -328,6 +332,31 @@ class PoseStream(PoseReference):
             pose = self.sample(time)
             way = float(np.linalg.norm(pose.translation - self.origin.translation))
             q = reached(search, pose, q, f"after {way:.3f} m")
+
+
+def goes_on(following: Reference, before: Reference, time: float) -> bool:
+    """Tell whether a stream begins where another one is, and as fast.
+
+    Args:
+        following: What is to be followed.
+        before: What was followed.
+        time: Since the start of that [s].
+    """
+    if isinstance(following, JointStream) and isinstance(before, JointStream):
+        start, now = following.approach.start, before.approach.at(time)
+        steps = [start.position - now.position, start.velocity - now.velocity]
+    elif isinstance(following, PoseStream) and isinstance(before, PoseStream):
+        start, now = following.approach.start, before.approach.at(time)
+        turn, rate = now.position[3:], now.velocity
+        steps = [
+            start.position[:3] - now.position[:3],
+            following.origin.rotation - before.origin.rotation @ pin.exp3(turn),
+            start.velocity[:3] - rate[:3],
+            start.velocity[3:] - pin.Jexp3(turn) @ rate[3:],
+        ]
+    else:
+        return False
+    return all(bool(np.abs(step).max() <= SAME) for step in steps)
 
 
 def _motion(wanted: InputParameter) -> Trajectory:

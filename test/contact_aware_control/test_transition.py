@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from loop_bench import Bench, Q
 
+from contact_aware_control.compliant_move import CompliantMove
 from contact_aware_control.reference import Goal, JointTrajectory, PoseTrajectory
 from contact_aware_control.safety.status import Request
+from contact_aware_control.targets import PoseTarget, StreamConfig, StreamedTargets
 
 ACCELERATION, JERK = 10.0, 500.0
 PERIOD = 0.005
@@ -63,6 +65,30 @@ def test_cancel_and_hold_come_to_rest_smoothly_and_resume_goes_on(bench, how):
         bench.ask(Request.RESUME)
         commands += moves(bench, goal, 100)
     assert_smooth(commands)
+
+
+@pytest.mark.parametrize("back", [0.0, -0.2])
+def test_a_stream_after_a_tool_that_forces_lead_is_smooth(bench, robot, back):
+    """Both are streams of poses: the second one was taken for the next target of the first."""
+    config = bench.loop.config
+    targets = StreamedTargets(robot, config, StreamConfig())
+    upwards = np.array([0.0, 0.0, 0.2])
+    move = CompliantMove(
+        robot, Q, np.eye(3), np.zeros(3), np.zeros(3), upwards, 0.2, 3.0, targets.tool_bounds,
+        config.period, 0.0,
+    )  # fmt: skip
+    commands, goal = [Q] * 3 + moves(bench, None, 1), Goal(move.reference)
+    for tick in range(230):
+        if tick >= 130:
+            twist = np.array([0.0, 0.0, back, 0.0, 0.0, 0.0])
+            targets.put(PoseTarget(PERIOD * tick, None, twist), bench.now)
+            goal = targets.goal(bench.loop_state, bench.now)
+        command, status = bench.tick(goal)
+        commands.append(command)
+        reference = move.step(status.reference_time, command, command, np.zeros(7))
+        goal = Goal(reference, refreshed=bench.now)
+    velocity = assert_smooth(commands)
+    assert np.abs(velocity[132]).max() > 0.1
 
 
 def test_preempt_of_a_tool_motion_is_smooth(bench, robot):
