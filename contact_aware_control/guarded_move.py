@@ -44,6 +44,9 @@ MAX_SAMPLES = 4000
 COME = 1e-3
 """The end of the way counts as reached at this distance [m]."""
 
+SHORT = 5e-3
+"""Who has come to rest so near the end has come there: what drags bends the arm's springs [m]."""
+
 REST_TIME, REST = 0.25, 2e-4
 """What moves less than that in this time is at rest [s, m]."""
 
@@ -74,6 +77,7 @@ class GuardedMove:
         reference: What the tool follows; another one from the first joint state on where that is
             behind the command.
         wanted: The force at which it ends [N].
+        distance: How far it goes at most [m].
         force_limits: Of the links beyond the last joint, so that they may press so hard [N].
     """
 
@@ -114,7 +118,7 @@ class GuardedMove:
         self.wanted = force
         self._share = followed_share(period, FORCE_TIME)
         robot.update(command)
-        self._pose, self._distance = robot.tool_pose().copy(), distance
+        self._pose, self.distance = robot.tool_pose().copy(), distance
         self._speed, self._bounds = speed, bounds
         self.reference = self._straight(distance)
         self.force_limits = dict.fromkeys(hand_links(robot), HEADROOM * force)
@@ -132,8 +136,15 @@ class GuardedMove:
         """Whether the force is reached."""
         return self._force >= self.wanted
 
+    @property
+    def come(self) -> bool:
+        """Whether the tool has come to the end of its way, or nearly."""
+        return bool(self._samples) and self._samples[-1][1] >= self.distance - SHORT
+
     def over(self, time: float) -> bool:
         """Tell whether it is touched, or the tool has come to the end of its way, or to rest there.
+
+        Who comes to rest before is held back.
 
         Args:
             time: Of the reference [s].
@@ -143,7 +154,8 @@ class GuardedMove:
         if time < self.reference.duration or len(self._samples) < self._rest_ticks:
             return False
         ways = [distance for _, distance in self._samples][-self._rest_ticks :]
-        return ways[-1] >= self._distance - COME or max(ways) - min(ways) < REST
+        rests = max(ways) - min(ways) < REST
+        return ways[-1] >= self.distance - COME or (rests and self.come)
 
     def at(self, distance: float) -> np.ndarray:
         """Return where the tool is after a distance [m] from where it was first seen (3) [m]."""
@@ -179,7 +191,7 @@ class GuardedMove:
             behind = float((place - self._pose.translation) @ self._along)
             if behind > COME:
                 longest = self._speed * MAX_MOTION
-                self.reference = self._straight(min(self._distance + behind, longest))
+                self.reference = self._straight(min(self.distance + behind, longest))
         distance = float((place - self._begin) @ self._along)
         self._samples.append((self._force, distance))
         return Touch(self._force, distance, self._surface() if self.touched else np.nan)

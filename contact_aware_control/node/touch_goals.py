@@ -209,11 +209,18 @@ class GuardedGoal(TouchGoal):
         return None
 
     def reached(self, progress: GoalProgress) -> bool:
-        """Tell whether it has touched something, or the tool has come to its end, or to rest."""
+        """Tell whether it has touched something, or the tool has come to its end."""
         return self._late or self._move.over(progress.reference_time)
 
     def goal_violation(self, progress: GoalProgress) -> Violation | None:
-        """Wait no longer for it to come to rest; see :class:`TrajectoryGoal`."""
+        """Wait no longer for it to come to rest, or to its end; see :class:`TrajectoryGoal`."""
+        touch, move = self._touch, self._move
+        if not move.come:
+            return Violation(
+                GuardedResult.GOAL_TOLERANCE_VIOLATED,
+                f"something holds it back: it has come {touch.distance:.3f} m of "
+                f"{move.distance:g} m, and {max(touch.force, 0.0):.1f} N push back",
+            )
         self._late = True
         return None
 

@@ -1,0 +1,100 @@
+"""Goals that touch are judged by what is felt while they are followed, and by nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from contact_stack_msgs.action import GuardedMove
+from geometry_msgs.msg import Vector3
+from loop_bench import Q
+
+from contact_aware_control.config import ControllerConfig
+from contact_aware_control.contact import ContactReport
+from contact_aware_control.controllers import ControllerOutput
+from contact_aware_control.loop_state import LoopStatus
+from contact_aware_control.node.config import GoalConfig
+from contact_aware_control.node.goal_server import RunningGoal
+from contact_aware_control.node.touch_goals import (
+    GuardedGoal,
+    TouchContext,
+)
+from contact_aware_control.node.trajectory_goals import GoalProgress
+from contact_aware_control.safety.status import LinkState, Mode, Status
+from contact_aware_control.targets import StreamConfig, StreamedTargets
+from contact_ros.geometry import BaseFrames
+
+PERIOD = 0.005
+UP, DOWN = Vector3(z=1.0), Vector3(z=-1.0)
+
+
+def guarded(**changes):
+    return GuardedMove.Goal(
+        **{"direction": UP, "speed": 0.02, "distance": 0.02, "force": 60.0, **changes}
+    )
+
+
+class Watched:
+    """A goal that an arm at one place is asked to reach; tick by tick it is judged."""
+
+    def __init__(self, robot, description, kind, request):
+        bounds = StreamedTargets(robot, ControllerConfig(), StreamConfig()).tool_bounds
+        names = tuple(f"lbr_A{i}" for i in range(1, 8))
+        context = TouchContext(robot, BaseFrames(description), names, bounds, PERIOD, GoalConfig())
+        self.robot, self.goal = robot, kind(request, context, Q)
+        self.running = RunningGoal(None, self.goal, 0)
+        self.time = self.now = 0.0
+        self.reference = self.goal.goal.reference
+
+    def tick(self, felt=0.0, q=Q):
+        """A tick at q with a force downwards [N], None: it is not known; return how it ended."""
+        self.now += PERIOD
+        if self.goal.goal.reference is not self.reference:
+            self.reference, self.time = self.goal.goal.reference, 0.0
+        self.time += PERIOD
+        stamp, report = round(1e9 * self.now), None
+        if felt is not None:
+            self.robot.update(q)
+            force = np.array([0.0, 0.0, -felt])
+            place = self.robot.tool_pose().translation
+            torque = self.robot.torque_of_force(self.robot.tool_link, place, force)
+            report = ContactReport(stamp, (), torque)
+        output, link = ControllerOutput(q), LinkState.ARMED
+        status = LoopStatus(Mode.TRACKING, Status.OK, self.time, output, 1, 0, 0, link, "", 1.0)
+        progress = GoalProgress(stamp, q, self.time, 0.0, report=report, command=q)
+        violation = self.running.violation(progress, status, PERIOD)
+        if violation is not None:
+            return violation
+        if self.running.reached(progress, status):
+            return self.goal.shortfall() or "SUCCEEDED"
+        return None
+
+    def run(self, duration, *state, **more):
+        """Tick for so long [s]; return how it ended, None if it has not."""
+        for _ in range(round(duration / PERIOD)):
+            if (end := self.tick(*state, **more)) is not None:
+                return end
+        return None
+
+
+@pytest.fixture
+def watched(robot, description):
+    return lambda kind, request: Watched(robot, description, kind, request)
+
+
+@pytest.mark.parametrize("must_touch", [False, True])
+def test_a_guarded_move_that_gets_nowhere_is_held_back(watched, must_touch):
+    """It came to rest after 0.3 of 20 mm, and was a success."""
+    found = watched(GuardedGoal, guarded(must_touch=must_touch)).run(5.0, 15.0)
+    assert found.code == GuardedMove.Result.GOAL_TOLERANCE_VIOLATED
+    assert "holds it back: it has come 0.000 m of 0.02 m, and 15.0 N push back" in found.text
+
+
+def test_a_guarded_move_ends_where_it_has_come_all_but_a_little(watched, robot):
+    """What drags bends the springs of the arm."""
+    watch = watched(GuardedGoal, guarded())
+    assert watch.tick() is None
+    robot.update(Q)
+    way = robot.tool_pose().rotation.T @ [0.0, 0.0, 0.0165]
+    q = Q + np.linalg.pinv(robot.tool_jacobian()[:3]) @ way
+    assert watch.run(5.0, 8.0, q=q) == "SUCCEEDED"
+    assert 0.015 < watch.goal.feedback(None).distance < 0.018
