@@ -164,7 +164,8 @@ class RunningGoal:
             return path
         if progress.reference_time < goal.goal.reference.duration:
             return None
-        self.overtime += period
+        # Who is held has all the time that resume takes.
+        self.overtime += period if progress.followed else 0.0
         if self.overtime <= goal.patience:
             return None
         return goal.goal_violation(progress)
@@ -359,7 +360,12 @@ class GoalServer:
         )
         running.ticks += 1
         progress = self._progress(running, stamp, position, status)
-        progress = replace(progress, report=report, command=present.command)
+        progress = replace(
+            progress,
+            report=report,
+            command=present.command,
+            followed=status.mode in FOLLOWING,
+        )
         violation = running.violation(progress, status, self._period)
         if violation is not None:
             self._end(running, stamp, position, status, running.handle.abort, violation)

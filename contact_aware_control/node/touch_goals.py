@@ -198,8 +198,12 @@ class GuardedGoal(TouchGoal):
         self._contact: ContactEstimate | None = None
 
     def path_violation(self, progress: GoalProgress) -> Violation | None:
-        """Look at the force; nothing violates a path, see :class:`TrajectoryGoal`."""
-        if progress.report is not None and progress.report.free_torque is not None:
+        """Look at the force on a tool that moves; see :class:`TrajectoryGoal`."""
+        if (
+            progress.followed
+            and progress.report is not None
+            and progress.report.free_torque is not None
+        ):
             contacts = progress.report.contacts
             self._touch = self._move.watch(progress.position, progress.report.free_torque, contacts)
             self.goal = Goal(self._move.reference, self._move.force_limits)
@@ -210,7 +214,8 @@ class GuardedGoal(TouchGoal):
 
     def reached(self, progress: GoalProgress) -> bool:
         """Tell whether it has touched something, or the tool has come to its end."""
-        return self._late or self._move.over(progress.reference_time)
+        over = self._late or self._move.over(progress.reference_time)
+        return over and progress.followed
 
     def goal_violation(self, progress: GoalProgress) -> Violation | None:
         """Wait no longer for it to come to rest, or to its end; see :class:`TrajectoryGoal`."""

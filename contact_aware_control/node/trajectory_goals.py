@@ -63,6 +63,7 @@ class GoalProgress:
         max_force: Largest contact force reported since the start of the goal [N].
         report: The last contacts; None if there are none, or not any more.
         command: (n) present command q_cmd [rad]; None while there is none.
+        followed: Whether the reference is followed; False while the arm is held.
     """
 
     stamp: int
@@ -71,6 +72,7 @@ class GoalProgress:
     max_force: float
     report: ContactReport | None = None
     command: np.ndarray | None = None
+    followed: bool = True
 
 
 class Awaited:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contact_stack_msgs.action import GuardedMove
+from contact_stack_msgs.action import CompliantMove, GuardedMove, Insert, Wipe
 from geometry_msgs.msg import Vector3
 from loop_bench import Q
 
@@ -15,11 +15,14 @@ from contact_aware_control.loop_state import LoopStatus
 from contact_aware_control.node.config import GoalConfig
 from contact_aware_control.node.goal_server import RunningGoal
 from contact_aware_control.node.touch_goals import (
+    CompliantGoal,
     GuardedGoal,
+    InsertGoal,
     TouchContext,
+    WipeGoal,
 )
 from contact_aware_control.node.trajectory_goals import GoalProgress
-from contact_aware_control.safety.status import LinkState, Mode, Status
+from contact_aware_control.safety.status import FOLLOWING, LinkState, Mode, Status
 from contact_aware_control.targets import StreamConfig, StreamedTargets
 from contact_ros.geometry import BaseFrames
 
@@ -45,12 +48,13 @@ class Watched:
         self.time = self.now = 0.0
         self.reference = self.goal.goal.reference
 
-    def tick(self, felt=0.0, q=Q):
+    def tick(self, felt=0.0, q=Q, mode=Mode.TRACKING):
         """A tick at q with a force downwards [N], None: it is not known; return how it ended."""
+        followed = mode in FOLLOWING
         self.now += PERIOD
         if self.goal.goal.reference is not self.reference:
             self.reference, self.time = self.goal.goal.reference, 0.0
-        self.time += PERIOD
+        self.time += PERIOD if followed else 0.0
         stamp, report = round(1e9 * self.now), None
         if felt is not None:
             self.robot.update(q)
@@ -59,8 +63,8 @@ class Watched:
             torque = self.robot.torque_of_force(self.robot.tool_link, place, force)
             report = ContactReport(stamp, (), torque)
         output, link = ControllerOutput(q), LinkState.ARMED
-        status = LoopStatus(Mode.TRACKING, Status.OK, self.time, output, 1, 0, 0, link, "", 1.0)
-        progress = GoalProgress(stamp, q, self.time, 0.0, report=report, command=q)
+        status = LoopStatus(mode, Status.OK, self.time, output, 1, 0, 0, link, "", followed)
+        progress = GoalProgress(stamp, q, self.time, 0.0, report, q, followed)
         violation = self.running.violation(progress, status, PERIOD)
         if violation is not None:
             return violation
@@ -98,3 +102,52 @@ def test_a_guarded_move_ends_where_it_has_come_all_but_a_little(watched, robot):
     q = Q + np.linalg.pinv(robot.tool_jacobian()[:3]) @ way
     assert watch.run(5.0, 8.0, q=q) == "SUCCEEDED"
     assert 0.015 < watch.goal.feedback(None).distance < 0.018
+
+
+def test_a_guarded_move_that_is_held_on_request_waits(watched):
+    """A hand that pushed the held arm was what it had touched."""
+    watch = watched(GuardedGoal, guarded())
+    assert watch.run(0.5) is None
+    assert watch.run(5.0, 80.0, mode=Mode.HOLD) is None
+    assert watch.run(0.5) is None
+    assert watch.run(0.5, 80.0) == "SUCCEEDED"
+
+
+def test_who_is_held_at_the_end_of_its_way_has_its_patience_left(watched):
+    watch = watched(GuardedGoal, guarded())
+    assert watch.run(1.5, 15.0) is None
+    assert watch.run(5.0, 15.0, mode=Mode.HOLD) is None
+    assert watch.run(0.3, 15.0) is None
+    assert watch.run(1.0, 15.0).code == GuardedMove.Result.GOAL_TOLERANCE_VIOLATED
+
+
+def compliant(**changes):
+    return CompliantMove.Goal(
+        **{"compliance": UP, "force": Vector3(z=-10.0), "duration": 2.0, **changes}
+    )
+
+
+def insert():
+    return Insert.Goal(
+        direction=DOWN, diameter=0.02, radius=0.01, depth=0.01, speed=0.03, distance=0.05,
+        force=15.0,
+    )  # fmt: skip
+
+
+def wipe():
+    return Wipe.Goal(
+        direction=DOWN, path=[Vector3(y=0.03)], speed=0.03, distance=0.05, lift=0.01, force=8.0
+    )
+
+
+OTHERS = [(CompliantGoal, compliant), (InsertGoal, insert), (WipeGoal, wipe)]
+
+
+@pytest.mark.parametrize(("kind", "request_"), OTHERS)
+def test_the_others_wait_as_well(watched, kind, request_):
+    watch = watched(kind, request_())
+    assert watch.run(0.3) is None
+    before = watch.goal.goal.reference.sample(0.0)
+    assert watch.run(5.0, 80.0, mode=Mode.HOLD) is None
+    shift = watch.goal.goal.reference.sample(0.0).translation - before.translation
+    assert np.linalg.norm(shift) < 2e-3
