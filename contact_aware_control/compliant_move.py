@@ -39,7 +39,8 @@ class CompliantMove:
         reference: What the tool follows next, without forces.
         force_limits: Of the links beyond the last joint, so that they may press so hard [N].
         duration: How long it takes [s].
-        time: How much of that has passed [s]; it waits while something holds the tool back.
+        time: How much of that has passed [s]; it waits while something holds the tool back, or what
+            the tool feels is not known.
         held: For how long something has done so [s].
     """
 
@@ -128,11 +129,14 @@ class CompliantMove:
                 not followed.
             position: (n) measured q [rad].
             command: (n) present command q_cmd [rad].
-            torque: (n) external torque without bias and payload [Nm]; None: it is not known.
+            torque: (n) external torque without bias and payload [Nm]; None: it is not known, and
+                the tool waits.
             contacts: Those that are estimated.
         """
         self._tool.feel(position, torque, contacts)
-        if torque is not None and passed > 0.0:
+        if torque is None:
+            return self._tool.lead(self._way.sample(self.time), passed, command)
+        if passed > 0.0:
             self._held = self._held + self._held_share * (self.force - self._held)
             wanted = self._tool.wanted
             self._reached |= self._held * np.sign(wanted) >= HELD * np.abs(wanted)

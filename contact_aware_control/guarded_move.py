@@ -122,13 +122,14 @@ class GuardedMove:
         self._speed, self._bounds = speed, bounds
         self.reference = self._straight(distance)
         self.force_limits = dict.fromkeys(hand_links(robot), HEADROOM * force)
-        self._force = 0.0
+        self._force, self._waits = 0.0, False
         self._begin: np.ndarray | None = None
         self._samples: deque[tuple[float, float]] = deque(maxlen=MAX_SAMPLES)
         self._max_rise = round(MAX_RISE_TIME / period)
         self._rest_ticks = round(REST_TIME / period)
 
     def _straight(self, distance: float) -> PoseStream:
+        self._end = self._pose.translation + distance * self._along
         return PoseStream.straight(self._pose, distance * self._along, self._speed, self._bounds)
 
     @property
@@ -156,6 +157,27 @@ class GuardedMove:
         ways = [distance for _, distance in self._samples][-self._rest_ticks :]
         rests = max(ways) - min(ways) < REST
         return ways[-1] >= self.distance - COME or (rests and self.come)
+
+    def wait(self, time: float) -> None:
+        """Come to rest, because what pushes back is not known, until :meth:`go_on` is called.
+
+        Args:
+            time: Of the reference [s].
+        """
+        if not self._waits:
+            self.reference = self.reference.towards(time, None, np.zeros(6))
+            self._waits = True
+
+    def go_on(self, time: float) -> None:
+        """Go the rest of the way, if it waits.
+
+        Args:
+            time: Of the reference [s].
+        """
+        if self._waits:
+            self._pose = self.reference.sample(time)
+            left = float((self._end - self._pose.translation) @ self._along)
+            self.reference, self._waits = self._straight(max(left, 0.0)), False
 
     def at(self, distance: float) -> np.ndarray:
         """Return where the tool is after a distance [m] from where it was first seen (3) [m]."""

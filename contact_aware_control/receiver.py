@@ -299,17 +299,16 @@ def force_ratio(
 
 
 def continues(goal: Goal | None, state: LoopState) -> bool:
-    """Tell whether a goal is the next target of the stream that is followed, and no other one.
+    """Tell whether a goal begins where the stream is that is followed: with its next target.
 
     Args:
         goal: The goal; None: there is none.
         state: What is remembered.
     """
     before = state.goal
-    if goal is None or before is None or before.refreshed is None or goal.refreshed is None:
+    if goal is None or before is None or state.mode not in FOLLOWING:
         return False
-    followed = state.mode in FOLLOWING
-    return followed and goes_on(goal.reference, before.reference, state.reference_time)
+    return goes_on(goal.reference, before.reference, state.reference_time)
 
 
 def _is_near(a: np.ndarray, b: np.ndarray, distance: float) -> bool:

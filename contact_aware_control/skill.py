@@ -31,9 +31,6 @@ APPROACH_SPEED = 0.02
 TURN_SPEED = 0.2
 """How fast the tool is turned [rad/s]."""
 
-UNFELT = 2.0
-"""It waits so long for an estimate of what it feels [s]."""
-
 HEADROOM = 1.5
 """Share of the force that the hand may be pressed with, if no limit is said."""
 
@@ -98,7 +95,6 @@ class Skill(ABC):
         self._speed = min(speed, KEPT * tool.fastest)
         self._force, self._distance = force, distance
         self._period = period
-        self._unfelt = 0.0
         self._way = tool.start.copy()
         self._motion = self._perform()
 
@@ -121,14 +117,11 @@ class Skill(ABC):
                 not followed.
             position: (n) measured q [rad].
             command: (n) present command q_cmd [rad].
-            torque: (n) external torque without bias and payload [Nm]; None: it is not known.
+            torque: (n) external torque without bias and payload [Nm]; None: it is not known, and
+                the tool waits.
             contacts: Those that are estimated.
         """
         self.tool.feel(position, torque, contacts)
-        self._unfelt = 0.0 if torque is not None else self._unfelt + self._period
-        if self._unfelt > UNFELT and not self.ended:
-            self._fail("GOAL_TOLERANCE_VIOLATED", f"what it feels is unknown for {UNFELT:g} s")
-            self.ended = True
         if passed > 0.0 and torque is not None and not self.ended:
             try:
                 self._way = next(self._motion)

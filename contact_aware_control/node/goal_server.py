@@ -51,6 +51,7 @@ from contact_aware_control.node.trajectory_goals import (
     TrajectoryGoal,
     Violation,
 )
+from contact_aware_control.receiver import age
 from contact_aware_control.reference import Goal
 from contact_aware_control.reference.base import LetTickRun
 from contact_aware_control.reference.stream import MotionBounds
@@ -156,13 +157,14 @@ class RunningGoal:
         self.waiting = self.waiting + period if stands_still(status) else 0.0
         if self.waiting > goal.patience:
             text = f"the reference has waited for the arm for {self.waiting:.1f} s"
-            return Violation(
-                goal.codes["late"], f"{text}; {explained(status.status, status.detail)}"
-            )
+            why = explained(status.status, status.detail)
+            return Violation(goal.codes["late"], f"{text}; {why}")
+        reference = goal.goal.reference
         path = goal.path_violation(progress)
         if path is not None:
             return path
-        if progress.reference_time < goal.goal.reference.duration:
+        if progress.reference_time < reference.duration or goal.goal.reference is not reference:
+            self.overtime = 0.0
             return None
         # Who is held has all the time that resume takes.
         self.overtime += period if progress.followed else 0.0
@@ -334,8 +336,10 @@ class GoalServer:
             stamp: Time of the tick [ns].
             position: (n) measured joint positions [rad].
             status: What the loop did.
-            report: The last contacts.
+            report: The last contacts, whatever their age.
         """
+        if age(stamp, report) > self._checker.contacts_timeout:
+            report = None
         self._checks.update(self._obstacle)
         running = self._running
         if running is None:

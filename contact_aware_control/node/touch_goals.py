@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -37,6 +38,7 @@ from contact_aware_control.wipe import Wipe
 from contact_core.base.errors import choices
 from contact_core.robot.robot import Robot
 from contact_ros.geometry import BaseFrames, to_point, to_vector
+from contact_ros.stamps import NANOSECONDS
 from contact_ros.validation import MessageError, number, vector
 
 GuardedResult = GuardedMoveAction.Result
@@ -53,6 +55,9 @@ MAX_CORNERS = 500
 
 SOFTEST = 100.0
 """Largest compliance [m/N]."""
+
+UNFELT = 2.0
+"""It waits so long for an estimate of what it feels [s]."""
 
 FELT = 8.0
 """How hard a hand has to push, where it is not said [N]."""
@@ -162,7 +167,32 @@ class TouchGoal(TrajectoryGoal):
         return None
 
 
-class GuardedGoal(TouchGoal):
+class FeelingGoal(TouchGoal):
+    """A goal that goes on by what is felt, and ends where that stays unknown."""
+
+    _felt: int | None = None
+
+    def path_violation(self, progress: GoalProgress) -> Violation | None:
+        """Go on, unless it is not known what is felt; see :class:`TrajectoryGoal`."""
+        if self._felt is None or progress.torque is not None or not progress.followed:
+            self._felt = progress.stamp
+        if progress.stamp - self._felt > UNFELT * NANOSECONDS:
+            return Violation(self.codes["late"], f"what it feels is unknown for {UNFELT:g} s")
+        return self.go_on(progress)
+
+    @abstractmethod
+    def go_on(self, progress: GoalProgress) -> Violation | None:
+        """Look at what is felt and lead the reference on.
+
+        Args:
+            progress: Where the arm is; without a torque, nothing is to be concluded.
+
+        Returns:
+            What makes it end, if anything does.
+        """
+
+
+class GuardedGoal(FeelingGoal):
     """A guarded move."""
 
     codes = _codes(GuardedResult)
@@ -197,29 +227,33 @@ class GuardedGoal(TouchGoal):
         self._must_touch = request.must_touch
         self._contact: ContactEstimate | None = None
 
-    def path_violation(self, progress: GoalProgress) -> Violation | None:
-        """Look at the force on a tool that moves; see :class:`TrajectoryGoal`."""
-        if (
-            progress.followed
-            and progress.report is not None
-            and progress.report.free_torque is not None
-        ):
-            contacts = progress.report.contacts
-            self._touch = self._move.watch(progress.position, progress.report.free_torque, contacts)
-            self.goal = Goal(self._move.reference, self._move.force_limits)
+    def go_on(self, progress: GoalProgress) -> Violation | None:
+        """Look at the force on a tool that moves; see :class:`FeelingGoal`."""
+        if not progress.followed:
+            return None
+        move, torque, contacts = self._move, progress.torque, progress.contacts
+        if torque is None:
+            move.wait(progress.reference_time)
+        else:
+            move.go_on(progress.reference_time)
+            self._touch = move.watch(progress.position, torque, contacts)
             # Where other places explain the torques as well, they may be on another link.
-            told = (c for c in contacts if c.link in self._move.force_limits and c.identifiable)
+            told = (c for c in contacts if c.link in move.force_limits and c.identifiable)
             self._contact = next(told, None)
+        if move.reference is not self.goal.reference:
+            self.goal = Goal(move.reference, move.force_limits)
         return None
 
     def reached(self, progress: GoalProgress) -> bool:
         """Tell whether it has touched something, or the tool has come to its end."""
         over = self._late or self._move.over(progress.reference_time)
-        return over and progress.followed
+        return over and progress.followed and progress.torque is not None
 
     def goal_violation(self, progress: GoalProgress) -> Violation | None:
         """Wait no longer for it to come to rest, or to its end; see :class:`TrajectoryGoal`."""
         touch, move = self._touch, self._move
+        if progress.torque is None:
+            return None
         if not move.come:
             return Violation(
                 GuardedResult.GOAL_TOLERANCE_VIOLATED,
@@ -260,7 +294,7 @@ class GuardedGoal(TouchGoal):
         )
 
 
-class CompliantGoal(TouchGoal):
+class CompliantGoal(FeelingGoal):
     """A compliant move; it takes its time."""
 
     codes = _codes(CompliantResult)
@@ -294,16 +328,15 @@ class CompliantGoal(TouchGoal):
         self.goal = Goal(self._move.reference, self._move.force_limits)
         self.patience = context.defaults.patience
 
-    def path_violation(self, progress: GoalProgress) -> Violation | None:
-        """Lead the reference on, unless something holds it back; see :class:`TrajectoryGoal`."""
+    def go_on(self, progress: GoalProgress) -> Violation | None:
+        """Lead the reference on, unless something holds it back; see :class:`FeelingGoal`."""
         if progress.command is not None:
-            report = progress.report
             reference = self._move.step(
                 progress.reference_time,
                 progress.position,
                 progress.command,
-                None if report is None else report.free_torque,
-                () if report is None else report.contacts,
+                progress.torque,
+                progress.contacts,
             )
             self.goal = Goal(reference, self._move.force_limits, refreshed=progress.stamp)
         if self._move.held > self.patience:
@@ -335,7 +368,7 @@ class CompliantGoal(TouchGoal):
         )
 
 
-class SkillGoal(TouchGoal):
+class SkillGoal(FeelingGoal):
     """A task; it ends by what is felt, and takes its time.
 
     Attributes:
@@ -352,16 +385,15 @@ class SkillGoal(TouchGoal):
         self.goal = Goal(skill.ahead, skill.force_limits)
         self.patience = context.defaults.patience
 
-    def path_violation(self, progress: GoalProgress) -> Violation | None:
-        """Lead the reference on; nothing violates a path, see :class:`TrajectoryGoal`."""
+    def go_on(self, progress: GoalProgress) -> Violation | None:
+        """Lead the reference on; see :class:`FeelingGoal`."""
         if progress.command is not None:
-            report = progress.report
             reference = self.skill.step(
                 progress.reference_time,
                 progress.position,
                 progress.command,
-                None if report is None else report.free_torque,
-                () if report is None else report.contacts,
+                progress.torque,
+                progress.contacts,
             )
             self.goal = Goal(reference, self.skill.force_limits, refreshed=progress.stamp)
         return None

@@ -17,7 +17,7 @@ from control_msgs.msg import JointTolerance
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from contact_aware_control.config import StartTolerance
-from contact_aware_control.contact import ContactReport
+from contact_aware_control.contact import ContactEstimate, ContactReport
 from contact_aware_control.node.config import GoalConfig
 from contact_aware_control.reference import Goal, JointTrajectory, PoseTrajectory
 from contact_aware_control.reference.stream import MAX_MOTION
@@ -73,6 +73,16 @@ class GoalProgress:
     report: ContactReport | None = None
     command: np.ndarray | None = None
     followed: bool = True
+
+    @property
+    def torque(self) -> np.ndarray | None:
+        """External torque without bias and payload (n) [Nm]; None: it is not known."""
+        return None if self.report is None else self.report.free_torque
+
+    @property
+    def contacts(self) -> Sequence[ContactEstimate]:
+        """Those that are estimated."""
+        return () if self.report is None else self.report.contacts
 
 
 class Awaited:

@@ -34,6 +34,7 @@ class GoalChecker:
 
     Attributes:
         start_tolerance: How far from the arm a goal may begin.
+        contacts_timeout: Contacts that are older tell a goal nothing [s].
     """
 
     def __init__(self, robot: Robot, config: ControllerConfig) -> None:
@@ -48,6 +49,7 @@ class GoalChecker:
         """
         self._robot = robot
         self.start_tolerance = config.safety.start
+        self.contacts_timeout = config.safety.contacts_timeout
         self._workspace = WorkspaceLimits(config.workspace)
         self._self_collision = SelfCollision(robot, config.self_collision)
         self._chain = chain_of(robot)

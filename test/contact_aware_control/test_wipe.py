@@ -77,23 +77,6 @@ def test_nothing_to_wipe_is_told(robot):
     assert np.isnan(wipe.lost).all()
 
 
-def test_who_does_not_know_what_is_felt_gives_up(robot):
-    bench = SkillBench(robot, lambda way: 1.0)
-    wipe = Wipe(bench.tool, PATH, period=bench.period, **ASKED)
-    state = bench.q, bench.q
-    for _ in range(round(1.9 / bench.period)):
-        wipe.step(bench.period, *state, None)
-    wipe.step(bench.period, *state, np.zeros(7))
-    for _ in range(round(1.9 / bench.period)):
-        wipe.step(bench.period, *state, None)
-        assert not wipe.ended
-    for _ in range(round(0.2 / bench.period)):
-        wipe.step(bench.period, *state, None)
-    assert wipe.ended
-    assert wipe.failure == "GOAL_TOLERANCE_VIOLATED"
-    assert "unknown for 2 s" in wipe.text
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -13,11 +13,15 @@ from loop_bench import Q, line
 from rclpy.node import Node
 
 from contact_aware_control.config import ControllerConfig
+from contact_aware_control.contact import ContactReport
+from contact_aware_control.controllers import ControllerOutput
+from contact_aware_control.loop_state import LoopStatus
 from contact_aware_control.node.config import GoalConfig
 from contact_aware_control.node.goal_server import GoalServer, RunningGoal
 from contact_aware_control.node.target_topics import TargetTopics
 from contact_aware_control.safety.command_gate import GateState
 from contact_aware_control.safety.goal_checker import GoalChecker
+from contact_aware_control.safety.status import Mode, Status
 from contact_aware_control.targets import StreamConfig, StreamedTargets
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
@@ -78,3 +82,23 @@ def test_targets_that_are_streamed_move_nothing_while_a_goal_waits_for_its_start
     assert topics.goal(None, 0, server.current(2_000_000_000)) is goal.goal
     told.is_cancel_requested = True
     assert topics.goal(None, 0, server.current(2_000_000_000)) == "a stream"
+
+
+def test_a_goal_is_judged_by_contacts_of_now_and_while_it_is_followed(server):
+    """The last report was handed on, however old: goals ended by a force that had been."""
+    seen = []
+    goal = SimpleNamespace(
+        goal=line(Q), begin=lambda *now: None, check_start=lambda *now: None, patience=1.0,
+        path_violation=seen.append, goal_violation=lambda progress: None,
+        reached=lambda progress: False,
+    )  # fmt: skip
+    running(server, goal)
+    report = ContactReport(1_000_000_000, (), np.ones(7))
+    output = ControllerOutput(Q)
+    for late, mode in ((0.04, Mode.TRACKING), (0.06, Mode.CONSERVATIVE), (0.04, Mode.HOLD)):
+        stamp = report.stamp + round(1e9 * late)
+        server.current(stamp)
+        server.update(stamp, Q, LoopStatus(mode, Status.OK, 0.1, output, 1, 0, 0), report)
+    assert [progress.report for progress in seen] == [report, None, report]
+    assert [progress.torque is None for progress in seen] == [False, True, False]
+    assert [progress.followed for progress in seen] == [True, True, False]

@@ -151,3 +151,46 @@ def test_the_others_wait_as_well(watched, kind, request_):
     assert watch.run(5.0, 80.0, mode=Mode.HOLD) is None
     shift = watch.goal.goal.reference.sample(0.0).translation - before.translation
     assert np.linalg.norm(shift) < 2e-3
+
+
+@pytest.mark.parametrize(("kind", "request_"), [(GuardedGoal, guarded), *OTHERS])
+def test_who_does_not_know_what_is_felt_waits_and_gives_up(watched, kind, request_):
+    """Judged by the last report, however old, it pressed on and succeeded."""
+    watch = watched(kind, request_())
+    assert watch.run(0.3) is None
+    assert watch.run(1.9, None) is None
+    assert watch.run(0.1) is None
+    assert watch.run(1.0, None) is None
+    rests = watch.goal.goal.reference.sample(watch.time).translation
+    assert watch.run(0.9, None) is None
+    waits = watch.goal.goal.reference.sample(watch.time).translation
+    np.testing.assert_allclose(waits, rests, atol=1e-6)
+    assert watch.run(2.0, None, mode=Mode.HOLD) is None
+    found = watch.run(2.1, None)
+    assert found.code == watch.goal.codes["late"]
+    assert found.text == "what it feels is unknown for 2 s"
+
+
+def test_a_guarded_move_goes_the_rest_of_its_way_once_it_feels_again(watched, robot):
+    """It is nowhere judged by a force that has been."""
+    watch, ends = watched(GuardedGoal, guarded(distance=0.05)), []
+    begin = watch.reference.sample(0.0).translation
+    robot.update(q := Q.copy())
+
+    def follow(duration, felt=0.0):
+        nonlocal q
+        for _ in range(round(duration / PERIOD)):
+            ends.append(watch.tick(felt, q))
+            robot.update(q)
+            way = watch.reference.sample(watch.time).translation - robot.tool_pose().translation
+            turned = robot.tool_pose().rotation.T @ way
+            q = q + np.linalg.pinv(robot.tool_jacobian()[:3]) @ turned
+            robot.update(q)
+        return robot.tool_pose().translation - begin
+
+    assert follow(1.0)[2] == pytest.approx(0.018, abs=3e-3)
+    stood = follow(1.5, None)[2]
+    assert stood < 0.022
+    assert follow(2.0)[2] == pytest.approx(0.05, abs=1e-4)
+    assert ends[-1] == "SUCCEEDED"
+    assert set(ends[: ends.index("SUCCEEDED")]) == {None}
