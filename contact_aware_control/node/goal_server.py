@@ -120,6 +120,7 @@ class RunningGoal:
         self.start = start
         self.begun = False
         self.interruption: Violation | None = None
+        self.command: np.ndarray | None = None
         self.ended = Future()
         self.max_force = 0.0
         self.overtime = 0.0
@@ -353,6 +354,9 @@ class GoalServer:
             running.interrupt("invalid", self._held())
         elif present is None:
             running.interrupt("invalid", DEACTIVATED if status.mode is Mode.INACTIVE else UNSEEN)
+        else:
+            running.interrupt("invalid", self._elsewhere(running.command, present.command))
+            running.command = present.command
         if running.interruption is not None:
             abort = running.handle.abort
             self._end(running, stamp, position, status, abort, running.interruption)
@@ -379,6 +383,14 @@ class GoalServer:
             self._end(running, stamp, position, status, transition, violation)
         elif running.ticks % FEEDBACK_EVERY == 0:
             running.handle.publish_feedback(running.goal.feedback(progress))
+
+    def _elsewhere(self, before: np.ndarray | None, command: np.ndarray) -> str:
+        """Say that commands have begun anew too far from the last one for a goal to go on."""
+        tolerance = self._checker.start_tolerance.joint
+        jump = 0.0 if before is None else float(np.abs(command - before).max())
+        if jump <= tolerance:
+            return ""
+        return f"the arm was put elsewhere, {jump:.3f} rad away (at most {tolerance:g} rad)"
 
     def _progress(
         self, running: RunningGoal, stamp: int, position: np.ndarray, status: LoopStatus

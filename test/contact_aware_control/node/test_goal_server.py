@@ -102,3 +102,44 @@ def test_a_goal_is_judged_by_contacts_of_now_and_while_it_is_followed(server):
     assert [progress.report for progress in seen] == [report, None, report]
     assert [progress.torque is None for progress in seen] == [False, True, False]
     assert [progress.followed for progress in seen] == [True, True, False]
+
+
+def goal_without_end(**more):
+    """Return a goal that goes on for as long as nothing interrupts it."""
+    return SimpleNamespace(
+        goal=line(Q), begin=lambda *now: None, check_start=lambda *now: None, patience=1.0,
+        path_violation=lambda progress: None, goal_violation=lambda progress: None,
+        reached=lambda progress: False, codes={"invalid": -1, "fault": -6},
+        feedback=lambda progress: None,
+        result=lambda progress, violation, note: violation, **more,
+    )  # fmt: skip
+
+
+TRACKING = LoopStatus(Mode.TRACKING, Status.OK, 0.1, ControllerOutput(Q), 1, 0, 0)
+
+
+def test_what_interrupts_a_goal_ends_it_although_the_arm_would_follow_again(server):
+    told = running(server, goal_without_end())
+    assert server.current(0) is not None
+    server.interrupt("fault", "STOPPED")
+    server.interrupt("invalid", "the controller was deactivated")
+    assert server.current(1) is None
+    server.update(1, Q, TRACKING)
+    assert told.end == "abort"
+    assert told.ended.result().code == -6
+    assert told.ended.result().text == "STOPPED"
+
+
+@pytest.mark.parametrize(("jump", "goes_on"), [(0.04, True), (0.06, False)])
+def test_a_goal_does_not_go_on_where_commands_begin_anew_elsewhere(server, jump, goes_on):
+    """After a reset of the simulation the arm was led back to its path at five times its speed."""
+    told = running(server, goal_without_end())
+    for stamp, shift in enumerate((0.0, 0.0, jump)):
+        server._present = lambda shift=shift: GateState(
+            Q + shift, np.zeros(7), np.zeros(7), None, 0
+        )
+        server.current(stamp)
+        server.update(stamp, Q, TRACKING)
+    assert (told.end == "") is goes_on
+    if not goes_on:
+        assert "elsewhere, 0.060 rad away" in told.ended.result().text
