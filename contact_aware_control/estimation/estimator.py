@@ -232,9 +232,9 @@ class ContactEstimator(Estimator):
         ratio = math.hypot(*estimate.force_world) / max(least, 1e-9)
         trusted = ratio <= TRUSTED_OVER_LEAST and not track.guessed
         period = self._balance.now.period
-        if track.link != link:
-            # What was told of a place says nothing of one on another link.
-            track.link, track.place_told, track.wrench_told = link, Told(), Told()
+        if track.joints != joints:
+            # What was told of a place says nothing of one that other joints move.
+            track.joints, track.place_told, track.wrench_told = joints, Told(), Told()
         place_told, wrench_told = track.place_told, track.wrench_told
         known = self._identifiable(estimate, main_weight, place_told.is_told)
         near = known and within(estimate.point_covariance) < MAX_IDENTIFIABLE_WITHIN

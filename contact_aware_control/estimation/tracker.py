@@ -81,7 +81,7 @@ class Track:
             two places and forces are more unknowns than there are torques.
         place_told: Whether its place is told.
         wrench_told: Whether its line of force is.
-        link: The link of which they are told.
+        joints: Number of joints that move the link of which they are told.
     """
 
     number: int
@@ -93,7 +93,7 @@ class Track:
     guessed: bool = False
     place_told: Told = field(default_factory=Told)
     wrench_told: Told = field(default_factory=Told)
-    link: str = ""
+    joints: int = 0
 
 
 class ContactTracker:

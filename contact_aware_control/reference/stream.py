@@ -13,6 +13,7 @@ A rotation is R_0 exp(r), with R_0 where the motion begins; there r' is the angu
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -334,6 +335,7 @@ class PoseStream(PoseReference):
             q = reached(search, pose, q, f"after {way:.3f} m")
 
 
+@lru_cache(maxsize=1)  # asked twice a tick
 def goes_on(following: Reference, before: Reference, time: float) -> bool:
     """Tell whether a stream begins where another one is, and as fast.
 
