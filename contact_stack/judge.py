@@ -130,5 +130,5 @@ def _scene_at(dynamics: SpatialQuasiDynamics, state: np.ndarray) -> Scene:
     # A whole number of ticks makes a step of the plan.
     period = dynamics.time_step / math.ceil(dynamics.time_step / scene.config.period - 1e-6)
     robot = replace(robot, initial_positions=arm, gripper=gripper)
-    config = replace(scene.config, robot=robot, period=period)
-    return replace(scene, config=config, objects=objects)
+    config = replace(scene.config, robot=robot)
+    return replace(scene, config=config, objects=objects).every(period)

@@ -33,10 +33,12 @@ def test_a_world_begins_where_the_problem_does(tmp_path) -> None:
     np.testing.assert_allclose(moved[6:13], rest + 0.02, atol=2e-3)
 
 
-@pytest.mark.parametrize("period", [0.25, 0.03])
-def test_a_step_takes_its_time_whatever_the_period_of_the_scene(tmp_path, period) -> None:
+@pytest.mark.parametrize(
+    "times", ["period: 0.25", "period: 0.03", "period: 0.008\ntime_step: 0.004"]
+)
+def test_a_step_takes_its_time_whatever_those_of_the_scene(tmp_path, times) -> None:
     path = write_scene(tmp_path, "can")
-    path.write_text(f"{path.read_text()}\nperiod: {period}\n")
+    path.write_text(f"{path.read_text()}\n{times}\n")
     problem = build_problem(scene_problem(str(path), {"thing/x": 0.6}))
     world = SimulatedWorld(problem)
     rest = problem.initial_state[list(problem.dynamics.commanded_states)]
