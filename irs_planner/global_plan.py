@@ -70,7 +70,7 @@ def plan_globally(
     status, motions = at_once(search_globally(problem, settings, stop, report))
     trial: TriedPlan | None = None
     verdict = ""
-    if status is PlanStatus.SUCCEEDED and motions:
+    if status is PlanStatus.SUCCEEDED:
         status, trial, verdict = _judge(problem, motions, settings, stop, watch)
     return _result(problem, motions, status, stop, trial, verdict)
 
@@ -120,7 +120,7 @@ def _result(
     inputs = np.concatenate(
         [np.empty((0, problem.dynamics.input_size)), *(motion.inputs for _, motion in motions)]
     )
-    if arrived:
+    if arrived and motions:
         states = np.concatenate([motions[0][1].states[:1], *(m.states[1:] for _, m in motions)])
     else:
         states = problem.dynamics.rollout(problem.initial_state, inputs)

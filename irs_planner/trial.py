@@ -119,7 +119,7 @@ def try_out(
 
     Args:
         problem: The problem.
-        motions: The plan: kinds of segments, and motions.
+        motions: The plan: kinds of segments, and motions; empty where it begins at its goal.
         settings: How to search, and the largest force.
         judge: Who judges.
         stop: Ends it early.
@@ -129,6 +129,8 @@ def try_out(
         How it went.
     """
     blind = _Attempt(problem, settings, judge, stop, watch).follow(motions)
+    if not motions:  # what lies still at its goal needs no waiting
+        blind = replace(blind, motions=[])
     if not blind.reason or stop.reason is not None:
         return blind
     gentle, own, plan, stubborn = problem, settings, motions, False
@@ -142,7 +144,7 @@ def try_out(
         if attempt.beyond:
             # What tipped is pushed lower and more slowly, and the model lets it tilt less.
             gentle, own, plan = _gentler(gentle), replace(own, height=CAUTION * own.height), []
-        elif stubborn:
+        elif stubborn or not motions:
             break
         else:
             stubborn = True

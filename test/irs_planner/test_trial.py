@@ -268,3 +268,30 @@ def test_nobody_judges_where_nobody_is_asked_or_able(judged) -> None:
 def test_a_scene_in_the_plane_has_no_judge() -> None:
     planar = plan_globally(build_problem(load_example("push_t")), QUICK)
     assert planar.verdict == "a scene in the plane has no judge"
+
+
+@pytest.mark.parametrize(
+    ("judge", "status"),
+    [(ModelWorld, PlanStatus.SUCCEEDED), (Rolling, PlanStatus.REACHED_IN_MODEL)],
+)
+def test_what_begins_at_its_goal_has_to_lie_still_there(
+    monkeypatch, problem, judge, status
+) -> None:
+    start = problem.initial_state
+    there = replace(problem, reference=np.tile(start, (len(problem.reference), 1)))
+    worlds = []
+
+    def judged(problem):
+        worlds.append(judge(problem))
+        return worlds[-1]
+
+    monkeypatch.setattr(trial, "JUDGES", Registry("judge", {"own": judged}))
+    monkeypatch.setattr(trial, "LOOKS", 20)
+    result = plan_globally(there, QUICK)
+    assert (result.status, len(result.inputs)) == (status, 0)
+    assert result.goal_reached == (status is PlanStatus.SUCCEEDED)
+    np.testing.assert_array_equal(result.states, [start])
+    if result.goal_reached:
+        assert [world.steps for world in worlds] == [trial.RESTING_LOOKS]
+    else:
+        assert "does not lie still" in result.verdict
