@@ -115,10 +115,12 @@ class Source:
     Attributes:
         urdf: Text of the URDF file.
         points: Name of a contact point -> its link, place in the link's frame (3) and radius [m].
+        unread: What the file has and no plan knows, e.g. ``damping of joint 'slide'``.
     """
 
     urdf: str
     points: Mapping[str, tuple[str, Sequence[float], float]]
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

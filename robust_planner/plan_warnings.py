@@ -48,6 +48,10 @@ class PlanWarningKind(Enum):
         "force acts far from any terrain that is likely: the weight of the expected residual or "
         "its distance_scale is too small to forbid it; raise one of them or set risk bounds"
     )
+    NOT_READ = (
+        "the model's file has what no plan knows, and what executes the plan does: take it out of "
+        "the machine and the file, or plan with a margin for it"
+    )
     NO_UNCERTAINTY = "sigma is 0: planned as if nothing was uncertain; give the standard deviation"
 
 
@@ -79,6 +83,9 @@ def warn_of_parameters(problem: RobustProblem, config: PlannerConfig) -> list[Pl
         The warnings, none if all is well.
     """
     warnings = []
+    if problem.model.source is not None and problem.model.source.unread:
+        values = ", ".join(problem.model.source.unread)
+        warnings.append(PlanWarning(PlanWarningKind.NOT_READ, values))
     continuation = config.continuation
     if continuation.method == "relaxation" and continuation.relaxations[0] > MAX_RELAXATION:
         warnings.append(

@@ -41,6 +41,7 @@ def report(
     return {
         "problem": problem.name,
         "status": result.status.name,
+        "warnings": [str(warning) for warning in result.warnings],
         "seconds": result.seconds,
         "cost": result.cost,
         "merit": result.merit,

@@ -65,7 +65,7 @@ def load_urdf(
     Raises:
         PlanningProblemError: If the file cannot be read, a joint has more than one degree of
             freedom or follows another one, or there is no such link or joint. What the file has and
-            no plan knows is a ModelWarning.
+            no plan knows is a ModelWarning, and one of every plan.
     """
     try:
         urdf = self_contained(path.read_text(), str(path), path.absolute().parent)
@@ -121,7 +121,7 @@ def parse_urdf(
         model = pin.buildModelFromXML(urdf)
     except (RuntimeError, ValueError) as error:
         raise PlanningProblemError(f"cannot read the model {where}: {error}") from error
-    _check_joints(parse(urdf, where), where)
+    unread = _check_joints(parse(urdf, where), where)
     names = tuple(model.names)[1:]
     if any(joint.nq != 1 for joint in list(model.joints)[1:]):
         wrong = [n for n, j in zip(names, list(model.joints)[1:], strict=True) if j.nq != 1]
@@ -168,10 +168,10 @@ def parse_urdf(
         )
         raise PlanningProblemError(f"{where} moves without a mass: {given} (valid: > 0 at the end)")
     points = {name: (*point, 0.0)[:3] for name, point in contacts.items()}
-    return dataclasses.replace(built, source=Source(urdf, points))
+    return dataclasses.replace(built, source=Source(urdf, points, unread))
 
 
-def _check_joints(robot: ElementTree.Element, where: str) -> None:
+def _check_joints(robot: ElementTree.Element, where: str) -> tuple[str, ...]:
     """Refuse joints that follow others; name losses, springs and rotors, which no plan knows."""
     named = []
     for joint in robot.findall("joint"):
@@ -184,6 +184,7 @@ def _check_joints(robot: ElementTree.Element, where: str) -> None:
         named += [f"{key} of joint '{name}'" for key, text in said.items() if float(text) != 0.0]
     if named:
         warnings.warn(f"{where}: {', '.join(named)} not read", ModelWarning, stacklevel=4)
+    return tuple(named)
 
 
 def _limits(values: np.ndarray) -> tuple[float, ...]:

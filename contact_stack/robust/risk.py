@@ -207,6 +207,7 @@ def summarize_risk(example: Example, plan: RiskPlan, tamsi_runs: int) -> dict[st
         "risk": plan.risk,
         "status": plan.status.name,
         "remedy": plan.remedy,
+        "warnings": [str(warning) for warning in plan.warnings],
         "seconds": plan.seconds,
         "plans": {
             "nominal": _entry(plan.nominal, plan.nominal_rate, tamsi["nominal"]),
@@ -246,6 +247,7 @@ def risk_table(summary: Mapping[str, Any]) -> str:
     lines = [*table(plans, rows), f"accepted: {100.0 * summary['risk']:g} %, {summary['status']}"]
     if summary["remedy"]:
         lines.append(summary["remedy"])
+    lines += [f"warning: {warning}" for warning in summary["warnings"]]
     judged = plans["with risk"]["tamsi"]
     if summary["status"] == "SUCCEEDED" and judged and judged["low"] > summary["risk"]:
         lines.append("warning: tamsi_sim says that it fails more often; do not rely on the promise")

@@ -140,7 +140,8 @@ def risk_result(model: ContactModel, plan: RiskPlan) -> Any:
         "elapsed": plan.seconds,
     }
     result = _result(plan.trajectory, model, figures)
-    result.warnings = [f"the failure rate rests on{rate.basis.replace(',', '', 1)}"]
+    basis = f"the failure rate rests on{rate.basis.replace(',', '', 1)}"
+    result.warnings = [basis, *(str(warning) for warning in plan.warnings)]
     return result
 
 

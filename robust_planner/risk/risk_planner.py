@@ -23,6 +23,7 @@ from robust_planner.config import PlannerConfig, UncertaintyConfig
 from robust_planner.continuation import OnProgress
 from robust_planner.evaluation.time_stepping import simulate_worlds
 from robust_planner.examples import Example
+from robust_planner.plan_warnings import PlanWarning
 from robust_planner.planner import plan, running_cost
 from robust_planner.problem import RobustProblem
 from robust_planner.result import RobustPlan
@@ -103,6 +104,11 @@ class RiskPlan:
     nominal_rate: FailureRate
     nominal: RobustPlan
     seconds: float
+
+    @property
+    def warnings(self) -> tuple[PlanWarning, ...]:
+        """What the caller should know about model and parameters."""
+        return self.nominal.warnings
 
     @property
     def kept(self) -> bool:

@@ -19,7 +19,7 @@ from contact_stack import cli
 from robust_planner.sweep import GridPoint
 
 KEYS = [
-    "problem", "status", "seconds", "cost", "merit", "max_speed", "friction_mid_N",
+    "problem", "status", "warnings", "seconds", "cost", "merit", "max_speed", "friction_mid_N",
     "final_error", "foot_height_mean_m", "force_distance_max_m", "violation_rate", "risk_bound",
     "violation_rate_predicted", "impact", "max_control", "tamsi",
 ]  # fmt: skip

@@ -7,15 +7,21 @@ import dataclasses
 import numpy as np
 import pytest
 
+from contact_core.base.planning import PlanStatus
+from contact_stack.robust.risk import risk_table, summarize_risk
 from robust_planner.config import (
     ContinuationConfig,
     PlannerConfig,
     RiskConfig,
     UncertaintyConfig,
 )
+from robust_planner.contact_model import Source
 from robust_planner.examples import Example
+from robust_planner.node.server import risk_result
 from robust_planner.plan_warnings import PlanWarningKind, warn_of_parameters, warn_of_plan
 from robust_planner.result import RobustPlan
+from robust_planner.risk.failure import FailureRate
+from robust_planner.risk.risk_planner import RiskPlan
 
 
 @pytest.mark.parametrize(
@@ -88,3 +94,20 @@ def test_force_that_hangs_in_the_air_is_found_in_the_plan(
     (warning,) = warn_of_plan(lifted, block.problem, config)
     assert warning.kind is PlanWarningKind.FORCE_AT_DISTANCE
     assert warning.values == "up to 0.05 m, sigma = 0.01 m"
+
+
+def test_every_answer_names_what_no_plan_knows(block: Example, block_reference: RobustPlan) -> None:
+    """Also one with a promise: by library, command and action."""
+    source = Source("<robot/>", {}, ("damping of joint 'x'",))
+    problem = dataclasses.replace(
+        block.problem, model=dataclasses.replace(block.problem.model, source=source)
+    )
+    (warning,) = warn_of_parameters(problem, PlannerConfig())
+    assert (warning.kind, warning.values) == (PlanWarningKind.NOT_READ, "damping of joint 'x'")
+    rate = FailureRate(10, 1000)
+    nominal = dataclasses.replace(block_reference, warnings=(warning,))
+    plan = RiskPlan(PlanStatus.SUCCEEDED, nominal.trajectory, 1.0, 0.1, rate, rate, nominal, 1.0)
+    assert risk_result(problem.model, plan).warnings[1:] == [str(warning)]
+    summary = summarize_risk(block, plan, 0)
+    assert summary["warnings"] == [str(warning)]
+    assert f"warning: {warning}" in risk_table(summary)

@@ -191,7 +191,9 @@ def test_what_no_plan_knows_is_named(tmp_path: Path) -> None:
     path = tmp_path / "leg.urdf"
     path.write_text(LEG.replace('effort="20"/>', 'effort="20"/><dynamics damping="2"/>'))
     with pytest.warns(ModelWarning, match=r"leg\.urdf: damping of joint 'slide' not read"):
-        load_urdf(path, {"heel": ("foot", (0.0, 0.0, 0.0))}, ["slide"], 3)
+        model = load_urdf(path, {"heel": ("foot", (0.0, 0.0, 0.0))}, ["slide"], 3)
+    assert model.source is not None
+    assert model.source.unread == ("damping of joint 'slide'",)
 
 
 def test_what_leaves_the_plane_is_refused(tmp_path: Path) -> None:

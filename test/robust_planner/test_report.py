@@ -27,7 +27,7 @@ from robust_planner.sweep import GridPoint
 from robust_planner.trajectory import ContactState, contact_schedule
 
 KEYS = [
-    "problem", "status", "seconds", "cost", "merit", "max_speed", "friction_mid_N",
+    "problem", "status", "warnings", "seconds", "cost", "merit", "max_speed", "friction_mid_N",
     "final_error", "foot_height_mean_m", "force_distance_max_m", "violation_rate", "risk_bound",
     "violation_rate_predicted", "impact", "max_control",
 ]  # fmt: skip
