@@ -63,6 +63,7 @@ REJECTED, LATEST = "rejected_messages", "last_rejection"
 """Under which names a report counts them, and says why the latest was."""
 
 Error = TypeVar("Error", bound=BaseException)
+Value = TypeVar("Value")
 
 
 class MessageError(CommunicationError):
@@ -182,15 +183,29 @@ def joint_positions(message: Any, known: Mapping[str, float]) -> dict[str, float
         known: Name -> position [rad or m], of earlier messages.
 
     Returns:
-        Name -> position of all.
+        Name -> position of all, see :func:`remembered`.
 
     Raises:
-        MessageError: See :func:`named_numbers`; or there are too many joints in all.
+        MessageError: See :func:`named_numbers`.
     """
-    moved = named_numbers(message.name, message.position, "position", MAX_POSITION)
-    joints = {**known, **moved}
-    at_most(joints, MAX_NAMES, "joints")
-    return joints
+    return remembered(
+        known, named_numbers(message.name, message.position, "position", MAX_POSITION)
+    )
+
+
+def remembered(known: Mapping[str, Value], heard: Mapping[str, Value]) -> dict[str, Value]:
+    """Add what was heard to what is known by name.
+
+    Args:
+        known: Name -> value, of earlier messages.
+        heard: Name -> value, of as many names as may be remembered at most.
+
+    Returns:
+        Name -> value of all; above ``MAX_NAMES`` those that were not heard of for longest are
+        forgotten.
+    """
+    older = {name: value for name, value in known.items() if name not in heard}
+    return dict([*older.items(), *heard.items()][-MAX_NAMES:])
 
 
 def vector(message: Any, field: str, largest: float) -> NDArray[np.float64]:

@@ -37,6 +37,7 @@ from contact_ros.validation import (
     MessageError,
     at_most,
     joint_positions,
+    remembered,
 )
 from irs_planner.examples import build_problem
 from irs_planner.object_mover import MoverConfig, ObjectMover
@@ -137,18 +138,18 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         Raises:
             MessageError: If one is not plausible; nothing of it is used then.
         """
-        seen = dict(self._seen)
+        at_most(message.transforms, MAX_NAMES, "transforms")
+        seen: dict[str, Seen] = {}
         for item in message.transforms:
             name = item.child_frame_id
             pose = checked_pose(item.transform, name, MAX_POSITION)
-            stamp, before = to_nanoseconds(item.header.stamp), seen.get(name)
+            stamp, before = to_nanoseconds(item.header.stamp), self._seen.get(name)
             # A picture that comes again says nothing of now.
             heard = time.monotonic()
             if before is not None and before.stamp == stamp:
                 heard = before.heard
             seen[name] = Seen(item.header.frame_id, stamp, pose, heard)
-        at_most(seen, MAX_NAMES, "objects")
-        self._seen = seen
+        self._seen = remembered(self._seen, seen)
 
     def hear_joints(self, message: JointState) -> None:
         """Remember where the arm is.

@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from contact_stack_msgs.action import MoveObjects
 from contact_stack_msgs.msg import ControllerStatus
@@ -20,7 +21,7 @@ from contact_core.base.errors import ContactStackError
 from contact_core.base.planning import PlanStatus, StopCondition
 from contact_ros.geometry import to_transform
 from contact_ros.stamps import to_nanoseconds, to_time
-from contact_ros.validation import MessageError
+from contact_ros.validation import MAX_NAMES, MessageError
 from irs_planner.closed_loop import Phase
 from irs_planner.node.object_mover import MoveGoals, MoverNodeConfig
 
@@ -295,3 +296,17 @@ def test_a_pose_that_is_none_is_refused(tmp_path, change: dict[str, float]) -> N
     with pytest.raises(MessageError, match="thing"):
         world.goals.hear_objects(message)
     assert world.goals._seen == {}
+
+
+def test_names_that_are_heard_of_no_more_are_forgotten(tmp_path) -> None:
+    """Perception may number what it sees, joints may come and go."""
+    world, pose = World(tmp_path, x=0.6), pin.SE3.Identity()
+    for i in range(3 * MAX_NAMES):
+        world.goals.hear_objects(pictures({f"track_{i}": pose, "kept": pose}, i + 1))
+        world.goals.hear_joints(JointState(name=[f"joint_{i}", "kept"], position=[0.0, 1.0]))
+    world.speak()
+    assert {"kept", "thing"} < world.goals._seen.keys()
+    assert {"kept", *world.joint_names} < world.goals._joints.keys()
+    assert len(world.goals._seen) == len(world.goals._joints) == MAX_NAMES
+    with pytest.raises(MessageError, match="transforms has 257 entries"):
+        world.goals.hear_objects(pictures({f"track_{i}": pose for i in range(MAX_NAMES + 1)}))
