@@ -339,7 +339,9 @@ class ObjectMoverNode(GuardedNode):
         )
         precompile()
         signal, queue = signal_subscription(False), signal_subscription(False, depth=WAITING)
-        self.create_subscription(TFMessage, CAMERA, self._goals.hear_objects, signal)
+        # Perception may send one message for each object.
+        seen = signal_subscription(False, depth=MAX_NAMES)
+        self.create_subscription(TFMessage, CAMERA, self._goals.hear_objects, seen)
         # 400 messages a second would take the processor that looks need.
         self._waiting = (
             self.create_subscription(JointState, "joint_states", self._goals.hear_joints, queue),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 import pytest
+import rclpy
 from contact_stack_msgs.action import MoveObjects
 from contact_stack_msgs.msg import ControllerStatus
 from geometry_msgs.msg import TransformStamped
@@ -23,7 +24,7 @@ from contact_ros.geometry import to_transform
 from contact_ros.stamps import to_nanoseconds, to_time
 from contact_ros.validation import MAX_NAMES, MessageError
 from irs_planner.closed_loop import Phase
-from irs_planner.node.object_mover import MoveGoals, MoverNodeConfig
+from irs_planner.node.object_mover import CAMERA, MoveGoals, MoverNodeConfig, ObjectMoverNode
 
 PATIENT, SHORT = MoverNodeConfig(patience=60.0), MoverNodeConfig(patience=0.1)
 
@@ -310,3 +311,26 @@ def test_names_that_are_heard_of_no_more_are_forgotten(tmp_path) -> None:
     assert len(world.goals._seen) == len(world.goals._joints) == MAX_NAMES
     with pytest.raises(MessageError, match="transforms has 257 entries"):
         world.goals.hear_objects(pictures({f"track_{i}": pose for i in range(MAX_NAMES + 1)}))
+
+
+@pytest.mark.graph
+def test_perception_may_send_a_message_for_each_object(ros_domain: int) -> None:
+    """Also while the node has something else to do."""
+    rclpy.init()
+    mover, camera = ObjectMoverNode(), rclpy.create_node("camera")
+    try:
+        topic = camera.create_publisher(TFMessage, CAMERA, 10)
+        end, names = time.monotonic() + 20.0, {"one", "two", "three"}
+        while not topic.get_subscription_count():
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        for name in names:
+            topic.publish(pictures({name: pin.SE3.Identity()}))
+        while mover._goals._seen.keys() < names and time.monotonic() < end:
+            rclpy.spin_once(mover, timeout_sec=0.05)
+        assert mover._goals._seen.keys() == names
+    finally:
+        mover.close()
+        for node in (mover, camera):
+            node.destroy_node()
+        rclpy.shutdown()
