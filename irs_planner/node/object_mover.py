@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,6 +35,7 @@ from contact_ros.stamps import to_nanoseconds
 from contact_ros.validation import (
     MAX_NAMES,
     MAX_POSITION,
+    MAX_REASON,
     MessageError,
     at_most,
     joint_positions,
@@ -46,7 +48,7 @@ from irs_planner.scene_problems import scene_problem
 
 NAME = "object_mover"
 ACTION = "move_objects"
-CAMERA = "camera/objects"
+CAMERA, JOINTS = "camera/objects", "joint_states"
 FOLLOWS = (ControllerStatus.HOLD, ControllerStatus.TRACKING, ControllerStatus.CONSERVATIVE)
 """Modes in which the controller follows what is streamed."""
 DISTURBED = 3
@@ -128,6 +130,7 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         self._stamp = Time()
         self._status: ControllerStatus | None = None
         self._joints_heard = self._status_heard = self._upright = self._sensible = -math.inf
+        self._refused: dict[str, tuple[float, str]] = {}  # topic -> when, and why
 
     def hear_objects(self, message: TFMessage) -> None:
         """Remember where objects are seen.
@@ -138,6 +141,10 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         Raises:
             MessageError: If one is not plausible; nothing of it is used then.
         """
+        with self._noting(CAMERA):
+            self._seen = remembered(self._seen, self._read_objects(message))
+
+    def _read_objects(self, message: TFMessage) -> dict[str, Seen]:
         at_most(message.transforms, MAX_NAMES, "transforms")
         seen: dict[str, Seen] = {}
         for item in message.transforms:
@@ -149,7 +156,7 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
             if before is not None and before.stamp == stamp:
                 heard = before.heard
             seen[name] = Seen(item.header.frame_id, stamp, pose, heard)
-        self._seen = remembered(self._seen, seen)
+        return seen
 
     def hear_joints(self, message: JointState) -> None:
         """Remember where the arm is.
@@ -160,9 +167,9 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         Raises:
             MessageError: If one is not plausible.
         """
-        self._joints, self._stamp = (
-            joint_positions(message, self._joints), message.header.stamp,
-        )  # fmt: skip
+        with self._noting(JOINTS):
+            self._joints = joint_positions(message, self._joints)
+        self._stamp = message.header.stamp
         self._joints_heard = time.monotonic()
 
     def hear_status(self, message: ControllerStatus) -> None:
@@ -282,8 +289,11 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         frames = self._frames(mover)
         for name in mover.object_names:
             seen = self._seen.get(name)
+            if seen and seen.heard < begun:  # whoever said that may be gone
+                seen = None
             if self._is_late(seen.heard if seen else -math.inf, begun):
-                return f"{CAMERA} is silent about {name}" + ("" if seen else " from the start")
+                since = "" if seen else " from the start"
+                return f"{CAMERA} is silent about {name}{since}{self._refusal(CAMERA, begun)}"
             if seen:
                 try:
                     frames.pose(seen.frame)
@@ -291,8 +301,22 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
                     return f"{name} is seen in an {error}"
         for name in mover.joint_names:
             if self._is_late(self._joints_heard if name in self._joints else -math.inf, begun):
-                return f"joint_states is silent about {name}"
+                return f"{JOINTS} is silent about {name}{self._refusal(JOINTS, begun)}"
         return ""
+
+    def _refusal(self, topic: str, begun: float) -> str:
+        """Return what was last refused of a topic since the goal began, empty for nothing."""
+        when, reason = self._refused.get(topic, (-math.inf, ""))
+        return f", and what it says is refused ({reason})" if when >= begun else ""
+
+    @contextmanager
+    def _noting(self, topic: str) -> Iterator[None]:
+        """Remember why a message is refused."""
+        try:
+            yield
+        except MessageError as error:
+            self._refused[topic] = time.monotonic(), str(error)[:MAX_REASON]
+            raise
 
     def _unfollowed(self, begun: float) -> str:
         """Return why the controller does not follow, empty if it does."""
@@ -344,7 +368,7 @@ class ObjectMoverNode(GuardedNode):
         self.create_subscription(TFMessage, CAMERA, self._goals.hear_objects, seen)
         # 400 messages a second would take the processor that looks need.
         self._waiting = (
-            self.create_subscription(JointState, "joint_states", self._goals.hear_joints, queue),
+            self.create_subscription(JointState, JOINTS, self._goals.hear_joints, queue),
             self.create_subscription(
                 ControllerStatus, "controller_status", self._goals.hear_status, signal
             ),

@@ -156,6 +156,39 @@ def test_poses_in_a_frame_that_is_not_known_are_named(tmp_path) -> None:
     assert "seen in an unknown frame 'camera_link' (valid: lbr_link_0, world)" in world.run().remedy
 
 
+def test_what_an_earlier_camera_said_is_not_blamed(tmp_path) -> None:
+    world = World(tmp_path, SHORT, x=0.6)
+    world.frame = "camera_link"
+    world.speak()
+    world.silent = {"camera"}
+    assert world.run().remedy.startswith("camera/objects is silent about thing from the start: ")
+
+
+@pytest.mark.parametrize("topic", ["camera/objects", "joint_states"])
+def test_what_is_refused_is_quoted(tmp_path, topic: str) -> None:
+    """Only what was refused since the goal began."""
+    world = World(tmp_path, SHORT, x=0.6)
+    world.silent = {"camera" if topic == "camera/objects" else "arm"}
+    picture = pictures({"thing": pin.SE3.Identity()})
+    picture.transforms[0].transform.rotation.w = 0.0
+    joints = JointState(name=["lbr_A1"], position=[np.nan])
+    hear = world.goals.hear_objects if topic == "camera/objects" else world.goals.hear_joints
+
+    def refuse() -> None:
+        with pytest.raises(MessageError):
+            hear(picture if topic == "camera/objects" else joints)
+
+    refuse()
+    assert "refused" not in world.run().remedy
+    speak = world.speak
+    world.speak = lambda: (speak(), refuse())
+    remedy = world.run().remedy
+    assert remedy.startswith(f"{topic} is silent about ")
+    said = "norm of the quaternion" if topic == "camera/objects" else "position is [nan]"
+    assert "and what it says is refused (" in remedy
+    assert said in remedy
+
+
 def test_a_camera_that_stops_ends_it(tmp_path) -> None:
     world = World(tmp_path, MoverNodeConfig(patience=2.0), x=0.6)
     world.follow = lambda feedback: world.silent.add("camera")
