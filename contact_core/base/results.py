@@ -84,17 +84,19 @@ def only_json(target: Path | str | None) -> Iterator[None]:
         _json_output.reset(token)
 
 
-def at_least(lowest: Number) -> Callable[[str], Number]:
+def at_least(lowest: Number, highest: Number | None = None) -> Callable[[str], Number]:
     """Return what reads a finite number of an option, for argparse.
 
     Args:
         lowest: Smallest valid number; its type is that of all.
+        highest: Largest valid number; None for no bound.
     """
+    valid = f"it is {lowest} or more" if highest is None else f"valid: {lowest} to {highest}"
 
     def number(text: str) -> Number:
         value = type(lowest)(text)
-        if not lowest <= value < math.inf:
-            raise argparse.ArgumentTypeError(f"it is {lowest} or more")
+        if not lowest <= value < math.inf or (highest is not None and value > highest):
+            raise argparse.ArgumentTypeError(valid if highest is None else f"{text} ({valid})")
         return value
 
     return number

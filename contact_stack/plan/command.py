@@ -24,8 +24,11 @@ from contact_stack.plan.request import (
     config_of,
     plan_from_seeds,
     plan_locally,
+    read_budget,
+    read_count,
     read_entry,
     read_goal_entry,
+    read_seed,
     states_of,
 )
 from contact_stack.precompile import precompile_stack
@@ -84,20 +87,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--mode", choices=list(SMOOTHING_MODES), default=DEFAULT_MODE,
         help="how gradients are made (default %(default)s)",
     )  # fmt: skip
-    parser.add_argument("--samples", type=at_least(1), default=100, help="per knot (default 100)")
+    parser.add_argument("--samples", type=read_count, default=100, help="per knot (default 100)")
     parser.add_argument(
         "--iterations",
-        type=at_least(1),
+        type=read_count,
         default=None,
         help="at most (default: as many as the paper)",
     )
-    parser.add_argument("--seed", type=at_least(0), default=0, help="of all samples (default 0)")
+    parser.add_argument("--seed", type=read_seed, default=0, help="of all samples (default 0)")
     parser.add_argument(
         "--starts", type=at_least(1), default=1, metavar="N",
         help="plan from N seeds side by side, without ROS, and keep the best (default 1)",
     )  # fmt: skip
     parser.add_argument(
-        "--budget", type=at_least(0.0), default=0.0, metavar="SECONDS",
+        "--budget", type=read_budget, default=0.0, metavar="SECONDS",
         help="time after which the best plan so far is returned (default: none)",
     )  # fmt: skip
     add_json_option(parser)

@@ -11,8 +11,15 @@ from typing import Any
 from tqdm import tqdm
 
 from contact_core.base.config import YAML
-from contact_core.base.results import add_json_option, at_least, write_json
-from contact_stack.plan.request import by_name, read_entry, read_goal_entry, states_of
+from contact_core.base.results import add_json_option, write_json
+from contact_stack.plan.request import (
+    by_name,
+    read_budget,
+    read_entry,
+    read_goal_entry,
+    read_seed,
+    states_of,
+)
 
 EXIT_NOT_THERE = 1
 
@@ -45,9 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what counts as there (default: 0.02 m, 0.1 rad)",
     )  # fmt: skip
     parser.add_argument("--robot-name", default="lbr", help="namespace of the robot (default lbr)")
-    parser.add_argument("--seed", type=at_least(0), default=0, help="of the searches (default 0)")
+    parser.add_argument("--seed", type=read_seed, default=0, help="of the searches (default 0)")
     parser.add_argument(
-        "--budget", type=at_least(0.0), default=180.0, metavar="SECONDS",
+        "--budget", type=read_budget, default=180.0, metavar="SECONDS",
         help="when it gives up; 0 for never (default %(default)g)",
     )  # fmt: skip
     add_json_option(parser)

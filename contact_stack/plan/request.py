@@ -15,6 +15,7 @@ import numpy as np
 from contact_core.base.config import YAML, read_mapping
 from contact_core.base.errors import ConfigError, choices
 from contact_core.base.planning import StopCondition
+from contact_core.base.results import at_least
 from contact_core.base.sweep import Sweep
 from irs_planner import (
     IrsProblem,
@@ -32,6 +33,32 @@ from irs_planner.examples import ExampleConfig, HelixConfig, build_dynamics
 from irs_planner.result import remedy_of
 from irs_planner.scene_problems import scene_problem
 from irs_planner.scenes.spatial_scene import spatial_scene_names
+
+read_count, read_seed = at_least(1, 2**32 - 1), at_least(0, 2**64 - 1)
+"""Read what the actions' goals have room for."""
+
+SHORTEST, LONGEST = 1e-9, 2.0**31 - 1.0
+"""Time budgets that the actions' goals have room for [s]."""
+
+
+def read_budget(text: str) -> float:
+    """Read a time budget [s].
+
+    Args:
+        text: As it is typed, 0 for no limit.
+
+    Raises:
+        ArgumentTypeError: If it is none, or one that an action's goal has no room for.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (value == 0.0 or SHORTEST <= value <= LONGEST):
+        raise argparse.ArgumentTypeError(
+            f"{text} s (valid: 0 for no limit, or {SHORTEST:g} to {LONGEST:.0f} s)"
+        )
+    return value
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import yaml
 from contact_core.base.errors import ConfigError
 from contact_core.base.files import share
 from contact_stack import cli
-from contact_stack.plan.request import config_of
+from contact_stack.plan.request import config_of, read_budget
 
 
 def test_a_scene_of_the_simulator_is_known_by_name() -> None:
@@ -70,3 +70,33 @@ def test_full_turns_are_none_in_the_plane_either() -> None:
     start = {"tee/y": 0.0, "tee/z": 0.0, "tee/angle": 3.1, "finger_y": 0.0, "finger_z": 0.2}
     config = config_of(scene, {"tee/angle": -3.1}, start)
     assert config.goal_state[2] == pytest.approx(2.0 * math.pi - 3.1)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "valid"),
+    [
+        ("--samples", "4294967346", "valid: 1 to 4294967295"),
+        ("--iterations", "4294967298", "valid: 1 to 4294967295"),
+        ("--seed", "99999999999999999999999", "valid: 0 to 18446744073709551615"),
+        ("--budget", "1e12", "valid: 0 for no limit, or 1e-09 to 2147483647 s"),
+        ("--budget", "1e-10", "valid: 0 for no limit, or 1e-09 to 2147483647 s"),
+        ("--budget", "soon", "valid: 0 for no limit, or 1e-09 to 2147483647 s"),
+    ],
+)
+def test_what_a_goal_has_no_room_for_is_refused(
+    capsys: pytest.CaptureFixture[str], option: str, value: str, valid: str
+) -> None:
+    """Rather than wrapped round to another number."""
+    for name in ["plan"] if valid.startswith("valid: 1 ") else ["plan", "move"]:
+        with pytest.raises(SystemExit):
+            cli.main([name, "push_box", "--goal", "box/x=0.6", option, value])
+        said = " ".join(capsys.readouterr().err.split())
+        assert f"argument {option}: {value}" in said
+        assert valid in said
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("0", 0.0), ("1e-9", 1e-9), ("2147483647", 2**31 - 1)]
+)
+def test_budgets_that_a_goal_has_room_for_are_taken(text: str, seconds: float) -> None:
+    assert read_budget(text) == seconds
