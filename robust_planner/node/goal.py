@@ -221,8 +221,7 @@ def _config(own: PlannerConfig, goal: Any, time_step: dict[str, Any]) -> Planner
         own.continuation, **_continuation(own.continuation, goal.complementarity)
     )
     config = with_values(dataclasses.replace(own, continuation=continuation), changes)
-    config = read_fields(config, goal, PLANNER)
-    return read_fields(config, goal, CHANCE, always=CHANCE) if chance else config
+    return read_fields(config, goal, PLANNER | CHANCE)
 
 
 def _continuation(own: ContinuationConfig, complementarity: str) -> dict[str, Any]:

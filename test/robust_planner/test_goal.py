@@ -9,6 +9,7 @@ from contact_stack_msgs.action import PlanRobustContact
 from contact_stack_msgs.msg import UncertainParameter
 
 from contact_core.base.errors import ContactStackError
+from robust_planner.config import RiskConfig
 from robust_planner.node.goal import PlanServerConfig, read_goal
 
 
@@ -24,3 +25,13 @@ from robust_planner.node.goal import PlanServerConfig, read_goal
 def test_an_absurd_number_is_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(ContactStackError, match=message):
         read_goal(PlanRobustContact.Goal(problem="block", **fields), PlanServerConfig())
+
+
+@pytest.mark.parametrize(("beta", "theta"), [(0.7, 0.0), (0.0, 0.7), (0.6, 0.7)])
+def test_of_two_bounds_one_may_be_given_alone(beta: float, theta: float) -> None:
+    """The other one is the problem's own, as in the command: 0.5."""
+    goal = PlanRobustContact.Goal(
+        problem="block", beta=beta, theta=theta, uncertainty=[UncertainParameter(sigma=0.1)]
+    )
+    risk = read_goal(goal, PlanServerConfig()).request.config.risk
+    assert risk == RiskConfig(True, beta or 0.5, theta or 0.5)
