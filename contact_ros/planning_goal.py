@@ -26,11 +26,12 @@ MAX_STEP = 10.0
 FINITE = Range()
 
 
-def check_numbers(message: Any) -> None:
+def check_numbers(message: Any, where: str = "") -> None:
     """Refuse a goal with absurd numbers; whether NaN and infinity are valid is its reader's matter.
 
     Args:
-        message: The goal, of sizes that are checked already.
+        message: The goal, or a message within it, of sizes that are checked already.
+        where: What stands before its fields' names in errors.
 
     Raises:
         MessageError: If the magnitude of a finite number is above ``MAX_NUMBER``.
@@ -42,10 +43,14 @@ def check_numbers(message: Any) -> None:
             absurd = np.isfinite(values) & (np.abs(values) > MAX_NUMBER)
             if absurd.any():
                 found = float(values[int(np.argmax(absurd))])
-                raise MessageError(f"{field} is {found:g} (valid: magnitudes up to {MAX_NUMBER:g})")
+                raise MessageError(
+                    f"{where}{field} is {found:g} (valid: magnitudes up to {MAX_NUMBER:g})"
+                )
         elif kind.startswith("sequence<") and "/" in kind:
-            for item in value:
-                check_numbers(item)
+            for i, item in enumerate(value):
+                check_numbers(item, f"{where}{field}[{i}].")
+        elif "/" in kind:
+            check_numbers(value, f"{where}{field}.")
 
 
 def is_stated(goal: Any, field: str) -> bool:

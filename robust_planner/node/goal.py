@@ -185,15 +185,23 @@ def _with_time(
 
 def _controls(example: Example, guess: Any) -> np.ndarray | None:
     """Return the inputs of a motion to start from."""
+    problem = example.robust_problem
+    names, known = tuple(guess.joint_names), problem.model.position_names
+    if names not in ((), known):
+        raise ConfigError(
+            f"initial_guess.joint_names is {', '.join(names)} (valid: {', '.join(known)}; or none)"
+        )
     if not guess.points:
         return None
-    problem = example.robust_problem
     controls = [list(point.effort) for point in guess.points]
     if {len(control) for control in controls} != {problem.model.controls}:
         raise ConfigError(
             f"initial_guess has points with {sorted({len(control) for control in controls})} "
             f"efforts (valid: {problem.model.controls}, one per control)"
         )
+    for k, control in enumerate(controls):
+        for name, value in zip(problem.model.control_names, control, strict=True):
+            Range().check(f"initial_guess.points[{k}].effort ({name})", value)
     return np.array(controls)
 
 
