@@ -20,9 +20,9 @@ from contact_stack_msgs.msg import (
 from contact_stack_msgs.srv import SetPayload
 from control_msgs.action import FollowJointTrajectory, ParallelGripperCommand
 from faults import ask, ask_until_granted, at_rest
+from geometry_msgs.msg import Vector3
 from own_domain import own_domain
 from rclpy.duration import Duration
-from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from contact_ros.driver_profile import PROFILES, DriverConfig, driver_profile
@@ -248,16 +248,18 @@ def test_a_goal_that_waits_is_refused_where_the_arm_is_elsewhere_by_then(
     begin = np.array(late.trajectory.points[0].positions)
     late.trajectory.points.insert(0, JointTrajectoryPoint(positions=begin.tolist()))
     late.trajectory.header.stamp = (client.node.get_clock().now() + Duration(seconds=8.0)).to_msg()
-    target = client.node.create_publisher(JointState, "target_joint", 1)
+    hand = client.node.create_publisher(Vector3, "tamsi_sim/push", 1)
     future = client.send(client.joints, late).get_result_async()
-    state, wanted = JointState(name=late.trajectory.joint_names), 0.0
-    while not future.done():
-        wanted = min(wanted + 0.005, 0.2)
-        state.position = (begin + wanted * np.eye(7)[0]).tolist()
-        state.header.stamp = client.node.get_clock().now().to_msg()
-        target.publish(state)
-        client.spin_for(0.05)
-    client.node.destroy_publisher(target)
+
+    def led_away() -> bool:
+        hand.publish(Vector3(y=40.0))
+        command = client.latest("controller_status").joint_command
+        return bool(future.done() or np.abs(np.array(command) - begin).max() > 0.1)
+
+    client.spin_until(led_away)
+    hand.publish(Vector3())
+    client.spin_until(future.done)
+    client.node.destroy_publisher(hand)
     result = future.result().result
     assert result.error_code == FollowJointTrajectory.Result.INVALID_GOAL
     assert "rad away from the arm" in result.error_string
