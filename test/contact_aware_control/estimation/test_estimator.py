@@ -450,3 +450,24 @@ def test_configurations_are_not_changed(make_plant):
     before = dataclasses.asdict(config)
     make_plant(config).free(TABLE_POSE)
     assert dataclasses.asdict(config) == before
+
+
+def test_what_is_told_of_a_hand_holds_for_all_its_parts(make_plant, robot, touch):
+    """Where an estimate goes over to a finger the same torques tell as much as before."""
+    plant = make_plant()
+    plant.free(TABLE_POSE)
+    robot.update(TABLE_POSE)
+    point, force = touch(plant.rng, "gripper_body", force=20.0)
+    for _ in range(60):
+        (contact,) = plant.tick(TABLE_POSE, "gripper_body", point, force).contacts
+    assert contact.identifiable
+    estimator = plant.estimator
+    (track,) = estimator._tracker.tracks
+    links, joints = estimator._links, estimator._surface.joints
+    for link, still in (("finger_left", True), ("lbr_link_5", False)):
+        shape = links.index(link)
+        assert bool(joints[shape] == joints[track.estimate.shape]) is still
+        # Nothing is known of it in this tick.
+        there = dataclasses.replace(track.estimate, shape=shape, residual=np.inf)
+        told = estimator._contact(track, there, 0, TABLE_POSE, ambiguous=False)
+        assert told.identifiable is still
