@@ -15,7 +15,7 @@ import numpy as np
 from contact_core.base.config import YAML, from_mapping, nested, parameter, read_mapping
 from contact_core.base.errors import ConfigError
 from robust_planner.config import PlannerConfig
-from robust_planner.contact_model import DriveConfig
+from robust_planner.contact_model import DriveConfig, PlanningProblemError
 from robust_planner.drives import driven
 from robust_planner.examples import Example, make_example
 from robust_planner.obstacles import Obstacle
@@ -95,8 +95,8 @@ def load_problem(path: str | Path) -> Example:
     path = Path(path)
     try:
         return _build(path, dict(read_mapping(path)))
-    except ConfigError as error:
-        raise ConfigError(f"{path.name}: {error}") from error
+    except (ConfigError, PlanningProblemError) as error:
+        raise type(error)(f"{path.name}: {error}") from error
 
 
 def find_problem(name: str) -> Example:

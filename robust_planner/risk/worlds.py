@@ -240,7 +240,13 @@ def read_distribution(values: Any, where: str) -> Distribution:
         raise ConfigError(f"{where}: unknown distribution '{kind}' ({choices(DISTRIBUTIONS)})")
     if kind == "samples":
         content = {"values": content}
-    return from_mapping(DISTRIBUTIONS[kind], content, f"{where}.{kind}")
+    name = f"{where}.{kind}"
+    try:
+        return from_mapping(DISTRIBUTIONS[kind], content, name)
+    except ConfigError as error:
+        if name in str(error):
+            raise
+        raise ConfigError(f"{name}: {error}") from error
 
 
 @dataclass(frozen=True)

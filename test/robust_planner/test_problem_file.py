@@ -110,7 +110,11 @@ def test_the_cart_is_what_its_file_says() -> None:
         ({"start": [0.0]}, "start is \\(0.0,\\) \\(valid: 6 finite values"),
         ({"uncertain": {"wind": {"uniform": {"low": 0, "high": 1}}}}, "quantity 'wind' \\(valid:"),
         ({"uncertain": {"mass": {"gamma": {}}}}, "unknown distribution 'gamma'"),
-        ({"uncertain": {"mass": {"uniform": {"low": 2, "high": 1}}}}, "valid: low <= high"),
+        (
+            {"uncertain": {"mass": {"uniform": {"low": 2, "high": 1}}}},
+            "uncertain.mass.uniform: uniform from 2.0 to",
+        ),
+        ({"uncertain": {"mass": {"samples": []}}}, "uncertain.mass.samples: samples has no values"),
         ({"uncertain": {"mass": {"samples": "no.txt"}}}, "uncertain.mass: cannot read"),
         (
             {"uncertain": {"friction": {"samples": [0.4, 0.5, -0.5]}}},
@@ -131,7 +135,7 @@ def test_wrong_files_are_refused_by_name(
     changes: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     (tmp_path / "two.txt").write_text("0 0.3\n1 0.4\n2 0.5\n")
-    with pytest.raises(ContactStackError, match=message):
+    with pytest.raises(ContactStackError, match=rf"^cart\.yaml: .*{message}"):
         load_problem(changed_cart(tmp_path, changes))
 
 
