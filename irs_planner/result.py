@@ -227,12 +227,14 @@ def remedy_of(result: IrsPlan, problem: IrsProblem) -> str:
         elif lifted_states(problem, dynamics):
             remedy = f"{remedy.partition(':')[0]}, and no push lifts: allow more time"
         return f"{result.verdict}: {remedy}"
-    missed = missed_state(problem, result.final_error)
+    missed, remedy = missed_state(problem, result.final_error), status.remedy
+    if status is PlanStatus.TIME_BUDGET_REACHED and not result.iterations:
+        remedy = "allow more time, or a larger tolerance"  # there is no iterate to start from
     if not missed:
-        return status.remedy
+        return remedy
     if status is PlanStatus.ITERATIONS_REACHED:
-        status = PlanStatus.CONVERGED_SHORT  # more iterations alone are not what helps
-    return f"{missed}: {status.remedy}"
+        remedy = PlanStatus.CONVERGED_SHORT.remedy  # more iterations alone are not what helps
+    return f"{missed}: {remedy}"
 
 
 def missed_state(problem: IrsProblem, error: np.ndarray) -> str:

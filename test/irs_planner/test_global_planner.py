@@ -262,6 +262,7 @@ def test_a_search_that_ends_early_says_so():
     late = plan_globally(given, SearchSettings(time_budget=0.2))
     assert late.status is PlanStatus.TIME_BUDGET_REACHED
     assert late.seconds < 2.0
+    assert late.message.endswith(": allow more time, or a larger tolerance")
     cancel = threading.Event()
     cancel.set()
     assert plan_globally(given, cancel=cancel).status is PlanStatus.CANCELED
