@@ -221,7 +221,7 @@ def test_a_budget_counts_while_the_goal_waits(client: Client) -> None:
     client.wait_until(lambda: client.feedback)
     ended = client.plan(**client.planner.long, time_budget=to_duration(200_000_000))
     client.expect(
-        ended, GoalStatus.STATUS_ABORTED, "TIME_BUDGET_REACHED", "best iterate", knots=True
+        ended, GoalStatus.STATUS_ABORTED, "TIME_BUDGET_REACHED", "allow more time", knots=True
     )
     assert 0.2 <= ended[1].elapsed <= 3.0 * SLOW
     assert not [step for step in client.feedback if getattr(step, "stage", "") != "evaluation"]
