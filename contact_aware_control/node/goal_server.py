@@ -120,7 +120,8 @@ class RunningGoal:
         self.start = start
         self.begun = False
         self.interruption: Violation | None = None
-        self.command: np.ndarray | None = None
+        self.command: np.ndarray | None = None  # the last one with a link to the robot
+        self.linked = False
         self.ended = Future()
         self.max_force = 0.0
         self.overtime = 0.0
@@ -354,9 +355,11 @@ class GoalServer:
             running.interrupt("invalid", self._held())
         elif present is None:
             running.interrupt("invalid", DEACTIVATED if status.mode is Mode.INACTIVE else UNSEEN)
-        else:
-            running.interrupt("invalid", self._elsewhere(running.command, present.command))
+        elif status.link is LinkState.ARMED:
+            if not running.linked:
+                running.interrupt("invalid", self._elsewhere(running.command, present.command))
             running.command = present.command
+        running.linked = status.link is LinkState.ARMED
         if running.interruption is not None:
             abort = running.handle.abort
             self._end(running, stamp, position, status, abort, running.interruption)
@@ -407,7 +410,7 @@ class GoalServer:
         violation: Violation | None,
     ) -> None:
         transition()
-        note = held_back(status)
+        note = "" if running.interruption is not None else held_back(status)
         if violation is not None:
             self._node.get_logger().warning(f"goal aborted: {violation.text}{note}")
         self._running = None

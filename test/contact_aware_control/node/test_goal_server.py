@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -21,7 +22,7 @@ from contact_aware_control.node.goal_server import GoalServer, RunningGoal
 from contact_aware_control.node.target_topics import TargetTopics
 from contact_aware_control.safety.command_gate import GateState
 from contact_aware_control.safety.goal_checker import GoalChecker
-from contact_aware_control.safety.status import Mode, Status
+from contact_aware_control.safety.status import LinkState, Mode, Status
 from contact_aware_control.targets import StreamConfig, StreamedTargets
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
@@ -130,16 +131,24 @@ def test_what_interrupts_a_goal_ends_it_although_the_arm_would_follow_again(serv
     assert told.ended.result().text == "STOPPED"
 
 
-@pytest.mark.parametrize(("jump", "goes_on"), [(0.04, True), (0.06, False)])
-def test_a_goal_does_not_go_on_where_commands_begin_anew_elsewhere(server, jump, goes_on):
+@pytest.mark.parametrize(
+    ("jump", "link", "goes_on"),
+    [
+        (0.04, LinkState.SYNC, True),
+        (0.06, LinkState.SYNC, False),
+        (0.06, LinkState.ARMED, True),  # a controller whose steps nothing bounds
+    ],
+)
+def test_a_goal_does_not_go_on_where_commands_begin_anew_elsewhere(server, jump, link, goes_on):
     """After a reset of the simulation the arm was led back to its path at five times its speed."""
     told = running(server, goal_without_end())
-    for stamp, shift in enumerate((0.0, 0.0, jump)):
+    armed, between = (dataclasses.replace(TRACKING, link=now) for now in (LinkState.ARMED, link))
+    for stamp, (shift, status) in enumerate(((0.0, armed), (0.0, between), (jump, armed))):
         server._present = lambda shift=shift: GateState(
             Q + shift, np.zeros(7), np.zeros(7), None, 0
         )
         server.current(stamp)
-        server.update(stamp, Q, TRACKING)
+        server.update(stamp, Q, status)
     assert (told.end == "") is goes_on
     if not goes_on:
         assert "elsewhere, 0.060 rad away" in told.ended.result().text
