@@ -6,6 +6,8 @@ import numpy as np
 from client import GraphClient
 from contact_stack_msgs.action import FollowPoseTrajectory
 from contact_stack_msgs.msg import PoseTrajectoryPoint
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 from rclpy.duration import Duration
 from std_srvs.srv import Trigger
 
@@ -56,6 +58,12 @@ def last_arrival(client: GraphClient, topic: str) -> float:
 def ask(client: GraphClient, service: str) -> Trigger.Response:
     """Call one of the controller's services."""
     return client.call(Trigger, f"contact_aware_controller/{service}", Trigger.Request())
+
+
+def change(client: GraphClient, node: str, transition: int) -> bool:
+    """Ask a node for a transition of its life cycle; return whether it was made."""
+    request = ChangeState.Request(transition=Transition(id=transition))
+    return bool(client.call(ChangeState, f"{node}/change_state", request).success)
 
 
 def ask_until_granted(client: GraphClient, service: str) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from client import GraphClient
 from contact_stack_msgs.msg import ControllerStatus
-from faults import last_arrival, mode
+from faults import change, last_arrival, mode
 from lifecycle_msgs.msg import Transition
-from lifecycle_msgs.srv import ChangeState, GetState
+from lifecycle_msgs.srv import GetState
 from rcl_interfaces.srv import DescribeParameters, GetParameters, SetParameters
 from rclpy.parameter import Parameter
 
@@ -22,11 +22,6 @@ def running(launch: Callable[..., Any], client: GraphClient) -> GraphClient:
     launch(held_mass="0.1")
     client.wait_until_ready()
     return client
-
-
-def change(client: GraphClient, node: str, transition: int) -> bool:
-    request = ChangeState.Request(transition=Transition(id=transition))
-    return bool(client.call(ChangeState, f"{node}/change_state", request).success)
 
 
 def state(client: GraphClient, node: str) -> str:

@@ -10,9 +10,8 @@ from client import RATE, GraphClient
 from contact_stack_msgs.msg import ContactArray, ControllerStatus
 from contact_stack_msgs.srv import Pause, Reset, SetPayload, Step
 from control_msgs.action import FollowJointTrajectory, GripperCommand, ParallelGripperCommand
-from faults import ask_until_granted, diagnostic
+from faults import ask_until_granted, change, diagnostic
 from lifecycle_msgs.msg import Transition
-from lifecycle_msgs.srv import ChangeState
 from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
@@ -85,11 +84,6 @@ def test_a_pause_stops_time_and_not_the_arm(held: GraphClient) -> None:
     client.spin_until(lambda: armed(client))
 
 
-def switch(client: GraphClient, transition: int) -> None:
-    request = ChangeState.Request(transition=Transition(id=transition))
-    assert client.call(ChangeState, "contact_aware_controller/change_state", request).success
-
-
 @pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
 @pytest.mark.parametrize(
     ("asked", "said"),
@@ -117,8 +111,8 @@ def test_a_goal_ends_at_once_also_while_simulated_time_is_paused(
         answers = [one.call_async(Trigger.Request()) for one in both]
         client.spin_until(lambda: all(answer.done() for answer in answers))
     else:
-        switch(client, Transition.TRANSITION_DEACTIVATE)
-        switch(client, Transition.TRANSITION_ACTIVATE)
+        assert change(client, "contact_aware_controller", Transition.TRANSITION_DEACTIVATE)
+        assert change(client, "contact_aware_controller", Transition.TRANSITION_ACTIVATE)
     client.spin_until(result.done, 10.0)
     pause(client, False)
     ended = result.result()

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import rclpy
 from rclpy.node import Node
 
 from contact_aware_control.node.goal_checks import (
@@ -21,15 +20,6 @@ from contact_aware_control.node.goal_checks import (
 from contact_core.base.errors import TrajectoryError
 
 PATIENCE = 20.0
-
-
-@pytest.fixture
-def node(ros_domain: int) -> Iterator[Node]:
-    rclpy.init()
-    node = rclpy.create_node("controller", start_parameter_services=False)
-    yield node
-    node.destroy_node()
-    rclpy.shutdown()
 
 
 @pytest.fixture

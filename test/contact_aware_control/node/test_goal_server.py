@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import rclpy
 from loop_bench import Q, line
 from rclpy.node import Node
 
@@ -30,15 +29,6 @@ from contact_ros.geometry import BaseFrames
 
 NAMES = tuple(f"lbr_A{i}" for i in range(1, 8))
 PERIOD = 0.005
-
-
-@pytest.fixture
-def node(ros_domain: int) -> Iterator[Node]:
-    rclpy.init()
-    node = rclpy.create_node("controller", start_parameter_services=False)
-    yield node
-    node.destroy_node()
-    rclpy.shutdown()
 
 
 @pytest.fixture
