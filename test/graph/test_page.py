@@ -67,13 +67,13 @@ def test_a_person_pulls_the_elbow_and_holds_the_arm(launch, client, output) -> N
 
 @pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
 def test_without_the_token_nobody_moves_a_robot(launch, client, start_process) -> None:
-    launch(scene="free_space", lockstep="true")
-    client.wait_until_ready(gripper=False)
+    launch(lockstep="true")
+    client.wait_until_ready()
     # The browser draws without a graphics card, which takes what time there is.
     pace = Parameter("pace", value=0.5).to_parameter_msg()
     request = SetParameters.Request(parameters=[pace])
     assert client.call(SetParameters, "tamsi_sim/set_parameters", request).results[0].successful
-    parameters = ("robot_commands:=true", "port:=8480", "scene:=free_space")
+    parameters = ("robot_commands:=true", "port:=8480", "scene:=mug_placement")
     viewer = start_process(
         Path(sys.executable).parent / "viewer", "--ros-args", "-r", "__ns:=/lbr",
         *(word for parameter in parameters for word in ("-p", parameter)),
