@@ -23,7 +23,7 @@ STIFFEST = 1e-4
 """Least compliance, other than none: stiffer springs need more than one step per tick [m/N]."""
 
 HEADROOM = 1.2
-"""Share of the force that the hand may be pressed with."""
+"""So many times the force may press the hand."""
 
 BEHIND = 0.03
 """Time waits for a tool that is so far from its way, along axes that do not give way [m]."""

@@ -18,13 +18,10 @@ import numpy as np
 from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.reference import PoseStream
 from contact_aware_control.reference.stream import MAX_MOTION, MotionBounds
-from contact_aware_control.tool_force import force_along, hand_links
+from contact_aware_control.tool_force import FORCE_TIME, force_along, hand_links
 from contact_core.base.errors import TrajectoryError
 from contact_core.base.low_pass import followed_share
 from contact_core.robot.robot import Robot
-
-FORCE_TIME = 0.01
-"""Time constant of the force [s]."""
 
 RISING = 0.3
 """From this share of its rise on the force tells where the surface is."""
@@ -51,7 +48,7 @@ REST_TIME, REST = 0.25, 2e-4
 """What moves less than that in this time is at rest [s, m]."""
 
 HEADROOM = 1.5
-"""Share of the force that the hand may be pressed with while it comes to rest."""
+"""So many times the force may press the hand while it comes to rest."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +56,7 @@ class Touch:
     """What a guarded move has found.
 
     Attributes:
-        force: Against the motion, in the last tick [N].
+        force: Against the motion, low-passed [N].
         distance: How far the tool has come [m].
         surface: How far it had come where the force began to rise, or where it ended if the rise
             is too short to tell [m]; NaN before the force is reached.

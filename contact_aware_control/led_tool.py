@@ -19,13 +19,10 @@ import pinocchio as pin
 from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.reference import PoseStream
 from contact_aware_control.reference.stream import MotionBounds
-from contact_aware_control.tool_force import hand_links, wrench_along
+from contact_aware_control.tool_force import FORCE_TIME, hand_links, wrench_along
 from contact_core.base.errors import TrajectoryError
 from contact_core.base.low_pass import followed_share
 from contact_core.robot.robot import Robot
-
-FORCE_TIME = 0.01
-"""Time constant of the force [s]."""
 
 DAMPING = 200.0
 """D: 10 N more than wanted move the tool at 50 mm/s [N s/m]."""

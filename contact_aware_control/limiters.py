@@ -226,9 +226,9 @@ def limiters_by_purpose(
     """Return the limiters that a command passes, in this order.
 
     What floats or relaxes its springs is limited by the gate alone, but for the deviation bound,
-    and where a hand leads the arm. The force limit of the QP outlives limiters, since they shorten
-    the whole change: between no change and the one asked for, a linear bound that holds at both
-    ends holds as well.
+    and where a hand leads the arm. A force limit that holds for no change and for the one asked for
+    holds in between: so limits in space shorten the whole change. Steps are cut joint by joint,
+    which changes nothing that a QP asks for: it knows these bounds.
 
     Args:
         robot: The arm; it is updated.

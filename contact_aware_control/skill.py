@@ -32,7 +32,7 @@ TURN_SPEED = 0.2
 """How fast the tool is turned [rad/s]."""
 
 HEADROOM = 1.5
-"""Share of the force that the hand may be pressed with, if no limit is said."""
+"""So many times the force may press the hand, if no limit is said."""
 
 BEHIND, NEAR = 0.03, 0.01
 """The way waits for a tool that is so far from it; what is held back by so much is there [m]."""

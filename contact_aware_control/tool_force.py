@@ -10,6 +10,9 @@ import numpy as np
 
 from contact_core.robot.robot import Robot
 
+FORCE_TIME = 0.01
+"""Time constant of the low-pass on what is measured so [s]."""
+
 NOISE, LEVER = 0.1, 0.1
 """Of the torques, low-passed [Nm]; distance from the tool at which the hand may be touched [m]."""
 

@@ -88,7 +88,7 @@ def plan(
     for k in range(1, settings.iterations + 1):  # line 5
         if stop.reason is not None:
             break
-        scale = problem.schedule.scale(k)  # line 7, the variance of iteration k
+        scale = problem.schedule.scale(k)  # line 7, std_k / std_1
         result = iterate(problem, settings, nominal, scale, samples, mpc, stop)  # lines 6 to 12
         if result.trajectory is None:
             if stop.reason is None:
@@ -134,7 +134,7 @@ class Iterate:
     """What one iteration produced.
 
     Attributes:
-        trajectory: The new motion, None if planning had to stop halfway.
+        trajectory: The new motion; None if an MPC cannot be set up, or planning stopped halfway.
         std: Largest standard deviation used, 0 for exact derivatives.
         times: Where the time went.
         mpc_failures: MPC problems not solved to optimality.

@@ -16,7 +16,7 @@ EXAMPLES = ("pendulum", "pushing", "iiwa_push")
 """One without contact, one in the plane and one in space."""
 
 SEARCHED = ("push_t", "iiwa_push")
-"""Likewise, with tolerances."""
+"""Problems with tolerances, one in the plane and one in space."""
 
 
 def precompile() -> None:

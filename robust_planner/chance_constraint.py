@@ -15,8 +15,8 @@ from scipy import special
 
 from contact_core.base.errors import ConfigError
 
-MIN_RISK = 0.5
-MAX_RISK = 0.999
+MIN_RISK_BOUND = 0.5
+MAX_RISK_BOUND = 0.999
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,8 @@ def chance_bounds(beta: float, theta: float) -> ChanceBounds:
             "(valid: beta + theta >= 1)"
         )
     for name, risk in (("beta", beta), ("theta", theta)):
-        if not MIN_RISK <= risk <= MAX_RISK:
+        if not MIN_RISK_BOUND <= risk <= MAX_RISK_BOUND:
             raise ConfigError(
-                f"risk bound {name} is {risk!r} (valid: >= {MIN_RISK}, <= {MAX_RISK})"
+                f"risk bound {name} is {risk!r} (valid: >= {MIN_RISK_BOUND}, <= {MAX_RISK_BOUND})"
             )
     return ChanceBounds(normal_quantile(beta), normal_quantile(theta))

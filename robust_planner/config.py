@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from contact_core.base.config import nested, parameter
-from robust_planner.chance_constraint import MAX_RISK, MIN_RISK
+from robust_planner.chance_constraint import MAX_RISK_BOUND, MIN_RISK_BOUND
 
 UNCERTAINTY_KINDS = ("none", "friction", "distance")
 MODES = ("physical", "paper")
@@ -55,14 +55,14 @@ class RiskConfig:
     beta: float = parameter(
         0.5,
         "accepted probability that the function of an uncertain pair is negative",
-        low=MIN_RISK,
-        high=MAX_RISK,
+        low=MIN_RISK_BOUND,
+        high=MAX_RISK_BOUND,
     )
     theta: float = parameter(
         0.5,
         "accepted probability that the function is positive while its multiplier is",
-        low=MIN_RISK,
-        high=MAX_RISK,
+        low=MIN_RISK_BOUND,
+        high=MAX_RISK_BOUND,
     )
 
 
@@ -102,7 +102,7 @@ class ContinuationConfig:
         "theta of chance constraints under which an expected residual alone is approached; they "
         "are dropped in the last stage. 0 for none.",
         low=0.0,
-        high=MAX_RISK,
+        high=MAX_RISK_BOUND,
     )
     weight_fractions: tuple[float, ...] = parameter(
         (1e-3, 1e-2, 0.1, 1.0),

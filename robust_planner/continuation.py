@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from contact_core.base.planning import StopCondition
-from robust_planner.chance_constraint import MIN_RISK
+from robust_planner.chance_constraint import MIN_RISK_BOUND
 from robust_planner.config import (
     ContinuationConfig,
     PlannerConfig,
@@ -82,7 +82,7 @@ def robust_stages(config: PlannerConfig) -> list[ProgramStage]:
     alpha = config.expected_residual.weight
     fractions = continuation.weight_fractions
     if not risk.enabled and continuation.scaffold_theta > 0.0:
-        risk = RiskConfig(enabled=True, beta=MIN_RISK, theta=continuation.scaffold_theta)
+        risk = RiskConfig(enabled=True, beta=MIN_RISK_BOUND, theta=continuation.scaffold_theta)
     if risk.enabled:
         fractions = (*continuation.chance_fractions, *fractions)
     weights = [(alpha * fraction, risk) for fraction in fractions]

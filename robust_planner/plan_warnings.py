@@ -7,7 +7,7 @@ from enum import Enum
 
 import numpy as np
 
-from robust_planner.chance_constraint import MIN_RISK, chance_bounds
+from robust_planner.chance_constraint import MIN_RISK_BOUND, chance_bounds
 from robust_planner.config import PlannerConfig
 from robust_planner.evaluation.violation import highest_force
 from robust_planner.problem import RobustProblem
@@ -107,7 +107,7 @@ def warn_of_parameters(problem: RobustProblem, config: PlannerConfig) -> list[Pl
         if friction and kappa_theta * sigma >= mu:
             values = f"kappa_theta sigma = {kappa_theta * sigma:.3g}, mu = {mu:g}"
             warnings.append(PlanWarning(PlanWarningKind.BOUND_INACTIVE, values))
-        if MIN_RISK in (beta, theta):
+        if MIN_RISK_BOUND in (beta, theta):
             warnings.append(
                 PlanWarning(PlanWarningKind.VACUOUS_BOUND, f"beta = {beta:g}, theta = {theta:g}")
             )

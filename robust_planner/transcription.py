@@ -136,7 +136,7 @@ def _defect(problem: RobustProblem, now: Variables, then: Variables) -> casadi.S
 
 
 def _pairs(problem: RobustProblem, now: Variables) -> dict[str, Pair]:
-    """Equations (1d), (1e), (1f) and the joint limits; the keys are uncertainty kinds."""
+    """Equations (1d), (1e), (1f) and the joint limits; what is uncertain is named as these are."""
     model = problem.model
     ones = casadi.SX.ones(model.directions)
     tangent = casadi.reshape(now.tangent, model.directions, model.contacts)

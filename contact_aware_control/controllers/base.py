@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from contact_aware_control.contact import ContactEstimate
-from contact_aware_control.controllers.contact_jacobian import ContactSet
+from contact_aware_control.controllers.contact_selection import ContactSet
 from contact_aware_control.reference.base import Assignment, Reference
 from contact_aware_control.safety.status import Status
 from contact_aware_control.tracking import check_trackable

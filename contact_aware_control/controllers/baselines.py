@@ -43,7 +43,7 @@ from contact_aware_control.controllers.base import (
     ControllerOutput,
     ControllerState,
 )
-from contact_aware_control.controllers.contact_jacobian import ContactConstraint, ContactSelection
+from contact_aware_control.controllers.contact_selection import ContactConstraint, ContactSelection
 from contact_aware_control.controllers.quasistatic import (
     ENVIRONMENT_COMPLIANCE,
     JointDamping,

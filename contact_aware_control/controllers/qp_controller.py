@@ -24,6 +24,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +36,7 @@ from contact_aware_control.controllers.base import (
     ControllerOutput,
     ControllerState,
 )
-from contact_aware_control.controllers.contact_jacobian import (
+from contact_aware_control.controllers.contact_selection import (
     TINY,
     ContactConstraint,
     ContactSelection,
@@ -157,57 +158,42 @@ class CondensedQpController(Controller):
         assert state.assignment is not None
         self._robot.update(inputs.position)
         task = self._tasks.of(state.assignment)
-        position_error, rotation_error = task.error(inputs.time)
         contacts, model, force = self._forces(state, inputs)
         remembered, weight = self._damping_weight(
             state.damping_weight, contacts, blind=inputs.contacts is None
         )
-        returns = math.inf
-        if inputs.nominal is not None:
-            returns = IN_CONTACT if contacts.active else 1.0
+        returns = _return_speed(inputs, contacts)
         hessian, gradient = self._objective(task, model, inputs, command, weight, returns)
         constraint, bound = self._force_constraints(model, contacts, force, inputs)
-        lower, upper = inputs.lower, inputs.upper
-        # To stay where the command is would break a constraint.
-        wide = inputs.widest is not None and min(bound.tolist(), default=0.0) < 0.0
+        lower, upper, wide = _step_bounds(inputs, bound)
         if wide:
-            assert inputs.widest is not None
-            lower, upper = np.minimum(lower, inputs.widest[0]), np.maximum(upper, inputs.widest[1])
             # What is followed meanwhile is followed no faster than before.
             gradient = self._slowed(hessian, gradient)
         problem = QuadraticProgram(hessian, gradient, constraint, bound, lower, upper)
         solution, slack = solve_relaxed(self._solver, problem, len(contacts.active))
+        position_error, rotation_error = task.error(inputs.time)
+        about: dict[str, Any] = {
+            "damping_weight": weight,
+            "position_error": position_error,
+            "rotation_error": rotation_error,
+        }
         if solution.status is not QuadraticProgramStatus.OPTIMAL:
             return ControllerState(state.assignment, contacts, remembered), ControllerOutput(
-                command=command,
-                status=Status.QP_FAILED,
-                damping_weight=weight,
-                position_error=position_error,
-                rotation_error=rotation_error,
+                command=command, status=Status.QP_FAILED, **about
             )
-        nominal = None
-        if len(bound) or inputs.nominal is not None:
-            nominal = self._nominal(task, inputs)
-            if not len(bound) and np.abs(command + solution.x - nominal).max() < REJOINED:
-                nominal = None
-        predicted = force - model.force_map @ solution.x
-        contacts = contacts._replace(predicted=tuple(predicted.tolist()))
-        return ControllerState(state.assignment, contacts, remembered), ControllerOutput(
+        contacts, output = _moved(
+            contacts,
+            force - model.force_map @ solution.x,
             command=command + solution.x,
             status=Status.QP_INFEASIBLE if slack > 0.0 else Status.OK,
-            contact_links=tuple(map(attrgetter("link"), contacts.active)),
-            measured_force=contacts.forces,
-            predicted_force=predicted,
-            force_limit=contacts.limits,
             active_constraints=self._names(contacts, solution),
             slack=slack,
-            damping_weight=weight,
             iterations=solution.iterations,
-            position_error=position_error,
-            rotation_error=rotation_error,
-            nominal=nominal,
+            nominal=self._nominal(task, inputs, command + solution.x, len(bound) > 0),
             yields=wide and _exceeds(solution.x, inputs.lower, inputs.upper),
+            **about,
         )
+        return ControllerState(state.assignment, contacts, remembered), output
 
     def give_way(
         self, state: ControllerState, inputs: ControllerInput
@@ -226,17 +212,14 @@ class CondensedQpController(Controller):
             )
             solution, slack = solve_relaxed(self._solver, problem, len(contacts.active))
             x, status = (solution.x, Status.OK) if solution.optimal else (x, Status.QP_FAILED)
-        predicted = force - model.force_map @ x
-        contacts = contacts._replace(predicted=tuple(predicted.tolist()))
-        return replace(state, contacts=contacts), ControllerOutput(
+        contacts, output = _moved(
+            contacts,
+            force - model.force_map @ x,
             command=inputs.command + x,
             status=status,
-            contact_links=tuple(map(attrgetter("link"), contacts.active)),
-            measured_force=contacts.forces,
-            predicted_force=predicted,
-            force_limit=contacts.limits,
             slack=slack,
         )
+        return replace(state, contacts=contacts), output
 
     def _forces(
         self, state: ControllerState, inputs: ControllerInput
@@ -253,17 +236,32 @@ class CondensedQpController(Controller):
         force, contacts = self._prediction.predict(model, contacts, inputs.position, unloaded)
         return contacts, model, force
 
-    def _nominal(self, task: TrackingTask, inputs: ControllerInput) -> np.ndarray:
-        """Return the next command (n) that there would be without contacts [rad]."""
-        nominal = inputs.command if inputs.nominal is None else inputs.nominal
-        hessian, gradient = self._objective(task, self._free, inputs, nominal, 0.0, math.inf)
+    def _nominal(
+        self, task: TrackingTask, inputs: ControllerInput, command: np.ndarray, bounded: bool
+    ) -> np.ndarray | None:
+        """Return the next command that there would be without contacts.
+
+        Args:
+            task: What is tracked.
+            inputs: The tick's.
+            command: (n) the next command [rad].
+            bounded: Whether a force is.
+
+        Returns:
+            (n) [rad]; None where it is the next command.
+        """
+        if not bounded and inputs.nominal is None:
+            return None
+        before = inputs.command if inputs.nominal is None else inputs.nominal
+        hessian, gradient = self._objective(task, self._free, inputs, before, 0.0, math.inf)
         nothing = self._free.force_map, np.zeros(0)
         solution = self._solver.solve(
             QuadraticProgram(hessian, gradient, *nothing, -self._step, self._step)
         )
         solved = solution.status is QuadraticProgramStatus.OPTIMAL
-        following: np.ndarray = nominal + solution.x if solved else nominal
-        return following
+        following: np.ndarray = before + solution.x if solved else before
+        joined = not bounded and np.abs(command - following).max() < REJOINED
+        return None if joined else following
 
     def _contacts(
         self, before: ContactSet, limits: Mapping[str, float], inputs: ControllerInput
@@ -331,8 +329,8 @@ class CondensedQpController(Controller):
 
         A force above its limit right after an impact cannot be removed in one tick: the
         rate at which it is reduced is bounded, and grows with what is to be removed. What the
-        motion of the touched thing adds meanwhile is given way to as well. Contacts that are
-        not trusted get a smaller limit; without present contacts nothing pushes further.
+        motion of the touched thing adds meanwhile is given way to as well. In conservative mode
+        limits are smaller; without present contacts nothing pushes further.
         """
         share = CONSERVATIVE_SHARE if inputs.conservative else 1.0
         bounds = []
@@ -429,6 +427,38 @@ class FrictionlessQpController(CondensedQpController):
             hessian = projector.T @ hessian @ projector
             gradient = projector.T @ gradient
         return hessian + damping * self._identity, gradient
+
+
+def _return_speed(inputs: ControllerInput, contacts: ContactSet) -> float:
+    """Return how much faster than its reference a command may go back to it."""
+    if inputs.nominal is None:
+        return math.inf
+    return IN_CONTACT if contacts.active else 1.0
+
+
+def _step_bounds(inputs: ControllerInput, bound: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Return (lower, upper) (n) of x [rad], and whether they are wide.
+
+    They are where to stay at the present command would break a constraint on force.
+    """
+    if inputs.widest is None or min(bound.tolist(), default=0.0) >= 0.0:
+        return inputs.lower, inputs.upper, False
+    lower, upper = inputs.widest
+    return np.minimum(inputs.lower, lower), np.maximum(inputs.upper, upper), True
+
+
+def _moved(
+    contacts: ContactSet, predicted: np.ndarray, **output: Any
+) -> tuple[ContactSet, ControllerOutput]:
+    """Return the contacts with their predicted forces (nc) [N], and the output that tells them."""
+    contacts = contacts._replace(predicted=tuple(predicted.tolist()))
+    return contacts, ControllerOutput(
+        contact_links=tuple(map(attrgetter("link"), contacts.active)),
+        measured_force=contacts.forces,
+        predicted_force=predicted,
+        force_limit=contacts.limits,
+        **output,
+    )
 
 
 @kernel

@@ -19,7 +19,7 @@ import numpy as np
 import pinocchio as pin
 
 from contact_aware_control.config import ControllerConfig, ForceConfig
-from contact_aware_control.controllers.contact_jacobian import ContactSet, ForceMemory
+from contact_aware_control.controllers.contact_selection import ContactSet, ForceMemory
 from contact_core.base.kernel import kernel
 from contact_core.base.low_pass import followed_share
 from contact_core.robot.robot import Robot

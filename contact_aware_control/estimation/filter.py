@@ -17,7 +17,7 @@ from contact_aware_control.estimation.surface import Placement, RobotSurface, to
 from contact_aware_control.estimation.torque_balance import MEAN_TIME
 
 MOTION_SPREAD, SEARCH_SPREAD = 0.002, 0.03
-"""Step of the motion model per update and axis, and while no particle explains the torque [m]."""
+"""Step of the motion model per update and axis, and while no estimate explains the torque [m]."""
 
 EXPLORATION = 0.05
 """Share of the particles that are redrawn uniformly at each update."""

@@ -28,7 +28,7 @@ import pinocchio as pin
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.contact import ContactEstimate, ContactMode, ContactReport
 from contact_aware_control.controllers import ControllerState
-from contact_aware_control.controllers.contact_jacobian import (
+from contact_aware_control.controllers.contact_selection import (
     ContactConstraint,
     ContactSet,
     ForceMemory,

@@ -15,7 +15,7 @@ from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
 from rclpy.task import Future
 
-from contact_aware_control.node.trajectory_goals import TrajectoryGoal
+from contact_aware_control.node.trajectory_goals import ActionGoal
 from contact_aware_control.reference.base import LetTickRun
 from contact_core.base.errors import TrajectoryError
 from contact_ros.real_time import keep_up_with_main_thread
@@ -23,7 +23,7 @@ from contact_ros.real_time import keep_up_with_main_thread
 MAX_WAITING = 10
 """Goals that are checked or wait for it at a time; more are refused."""
 
-Work = Callable[[LetTickRun], TrajectoryGoal]
+Work = Callable[[LetTickRun], ActionGoal]
 """Translates and checks a goal; it calls its argument often."""
 
 

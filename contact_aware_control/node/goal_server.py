@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Coroutine
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,12 +42,12 @@ from contact_aware_control.node.touch_goals import (
     WipeGoal,
 )
 from contact_aware_control.node.trajectory_goals import (
+    ActionGoal,
     Awaited,
     GoalProgress,
     JointGoal,
     JointNamesError,
     PoseGoal,
-    TrajectoryGoal,
     Violation,
 )
 from contact_aware_control.receiver import age
@@ -107,7 +106,7 @@ TOUCHING: tuple[tuple[Any, str, Any], ...] = (
 class RunningGoal:
     """A goal between its acceptance and its end."""
 
-    def __init__(self, handle: ServerGoalHandle, goal: TrajectoryGoal, start: int) -> None:
+    def __init__(self, handle: ServerGoalHandle, goal: ActionGoal, start: int) -> None:
         """Begin.
 
         Args:
@@ -138,10 +137,10 @@ class RunningGoal:
         if reason and self.interruption is None:
             self.interruption = Violation(self.goal.codes[code], reason)
 
-    def violation(
+    def advance(
         self, progress: GoalProgress, status: LoopStatus, period: float
     ) -> Violation | None:
-        """Judge a tick.
+        """Go on for a tick, and judge it.
 
         Args:
             progress: Where the arm is.
@@ -162,7 +161,7 @@ class RunningGoal:
             why = explained(status.status, status.detail)
             return Violation(goal.codes["late"], f"{text}; {why}")
         reference = goal.goal.reference
-        path = goal.path_violation(progress)
+        path = goal.advance(progress)
         if path is not None:
             return path
         if progress.reference_time < reference.duration or goal.goal.reference is not reference:
@@ -346,46 +345,55 @@ class GoalServer:
         running = self._running
         if running is None:
             return
-        if running.handle.is_cancel_requested:
-            self._end(running, stamp, position, status, running.handle.canceled, None)
+        handle, present = running.handle, self._present()
+        if running.begun:
+            force = float(np.max(status.output.measured_force, initial=0.0))
+            running.max_force = max(running.max_force, force)
+        progress = GoalProgress(
+            stamp,
+            position,
+            status.reference_time,
+            running.max_force,
+            report,
+            None if present is None else present.command,
+            status.mode in FOLLOWING,
+        )
+        if handle.is_cancel_requested:
+            self._end(running, progress, status, handle.canceled, None)
             return
-        present = self._present()
+        running.interrupt("invalid", self._interruption(running, present, status))
+        if running.interruption is not None:
+            self._end(running, progress, status, handle.abort, running.interruption)
+            return
+        if not running.begun:
+            return
+        running.ticks += 1
+        violation = running.advance(progress, status, self._period)
+        if violation is not None:
+            self._end(running, progress, status, handle.abort, violation)
+        elif running.reached(progress, status):
+            violation = running.goal.shortfall()
+            transition = handle.succeed if violation is None else handle.abort
+            self._end(running, progress, status, transition, violation)
+        elif running.ticks % FEEDBACK_EVERY == 0:
+            handle.publish_feedback(running.goal.feedback(progress))
+
+    def _interruption(
+        self, running: RunningGoal, present: GateState | None, status: LoopStatus
+    ) -> str:
+        """Say why the running goal cannot go on, whatever it asks for; empty if it can."""
+        reason = ""
         if not running.begun:
             # It waits for its start; what stops or holds the arm meanwhile refuses it.
-            running.interrupt("invalid", self._held())
+            reason = self._held()
         elif present is None:
-            running.interrupt("invalid", DEACTIVATED if status.mode is Mode.INACTIVE else UNSEEN)
+            reason = DEACTIVATED if status.mode is Mode.INACTIVE else UNSEEN
         elif status.link is LinkState.ARMED:
             if not running.linked:
-                running.interrupt("invalid", self._elsewhere(running.command, present.command))
+                reason = self._elsewhere(running.command, present.command)
             running.command = present.command
         running.linked = status.link is LinkState.ARMED
-        if running.interruption is not None:
-            abort = running.handle.abort
-            self._end(running, stamp, position, status, abort, running.interruption)
-            return
-        if not running.begun or present is None:
-            return
-        running.max_force = max(
-            running.max_force, float(np.max(status.output.measured_force, initial=0.0))
-        )
-        running.ticks += 1
-        progress = self._progress(running, stamp, position, status)
-        progress = replace(
-            progress,
-            report=report,
-            command=present.command,
-            followed=status.mode in FOLLOWING,
-        )
-        violation = running.violation(progress, status, self._period)
-        if violation is not None:
-            self._end(running, stamp, position, status, running.handle.abort, violation)
-        elif running.reached(progress, status):
-            violation, handle = running.goal.shortfall(), running.handle
-            transition = handle.succeed if violation is None else handle.abort
-            self._end(running, stamp, position, status, transition, violation)
-        elif running.ticks % FEEDBACK_EVERY == 0:
-            running.handle.publish_feedback(running.goal.feedback(progress))
+        return reason
 
     def _elsewhere(self, before: np.ndarray | None, command: np.ndarray) -> str:
         """Say that commands have begun anew too far from the last one for a goal to go on."""
@@ -395,16 +403,10 @@ class GoalServer:
             return ""
         return f"the arm was put elsewhere, {jump:.3f} rad away (at most {tolerance:g} rad)"
 
-    def _progress(
-        self, running: RunningGoal, stamp: int, position: np.ndarray, status: LoopStatus
-    ) -> GoalProgress:
-        return GoalProgress(stamp, position, status.reference_time, running.max_force)
-
     def _end(
         self,
         running: RunningGoal,
-        stamp: int,
-        position: np.ndarray,
+        progress: GoalProgress,
         status: LoopStatus,
         transition: Callable[[], None],
         violation: Violation | None,
@@ -414,11 +416,10 @@ class GoalServer:
         if violation is not None:
             self._node.get_logger().warning(f"goal aborted: {violation.text}{note}")
         self._running = None
-        progress = self._progress(running, stamp, position, status)
         running.ended.set_result(running.goal.result(progress, violation, note))
 
     async def _follow_pose(self, handle: ServerGoalHandle) -> Any:
-        def translate(now: GateState) -> TrajectoryGoal:
+        def translate(now: GateState) -> ActionGoal:
             with self._lock:
                 self._robot.update(now.command)
                 start, speed = self._robot.tool_pose(), _speed(now)
@@ -428,7 +429,7 @@ class GoalServer:
         return await self._run(handle, translate, FollowPoseTrajectory.Result())
 
     async def _follow_joints(self, handle: ServerGoalHandle) -> Any:
-        def translate(now: GateState) -> TrajectoryGoal:
+        def translate(now: GateState) -> ActionGoal:
             return JointGoal(
                 handle.request, self._joint_names, now.command, self._defaults, _speed(now)
             )
@@ -441,7 +442,7 @@ class GoalServer:
         """Return what executes an action that touches on purpose."""
 
         async def execute(handle: ServerGoalHandle) -> Any:
-            def translate(now: GateState) -> TrajectoryGoal:
+            def translate(now: GateState) -> ActionGoal:
                 with self._lock:
                     return kind(handle.request, self._touch, now.command)
 
@@ -452,12 +453,12 @@ class GoalServer:
     async def _run(
         self,
         handle: ServerGoalHandle,
-        translate: Callable[[GateState], TrajectoryGoal],
+        translate: Callable[[GateState], ActionGoal],
         refusal: Any,
     ) -> Any:
         """Start a goal and wait for its end."""
 
-        def check(let_tick_run: LetTickRun) -> TrajectoryGoal:
+        def check(let_tick_run: LetTickRun) -> ActionGoal:
             with self._lock:
                 now = self._command()
             # What is wrong with a goal is said whatever the arm does meanwhile.
@@ -493,7 +494,7 @@ class GoalServer:
                 self._checks.end(waiting)
         return await running.ended
 
-    def _start(self, handle: ServerGoalHandle, goal: TrajectoryGoal) -> RunningGoal:
+    def _start(self, handle: ServerGoalHandle, goal: ActionGoal) -> RunningGoal:
         """Take over from the running goal; the lock is held."""
         now = self._now()
         start = self._local_time(goal.start) if goal.start else now

@@ -25,9 +25,9 @@ from contact_aware_control.insert import Insert
 from contact_aware_control.led_tool import LedTool, axes_towards
 from contact_aware_control.node.config import GoalConfig
 from contact_aware_control.node.trajectory_goals import (
+    ActionGoal,
     GoalProgress,
     JointNamesError,
-    TrajectoryGoal,
     Violation,
 )
 from contact_aware_control.reference import Goal, Guidance
@@ -147,23 +147,23 @@ def _ending(violation: Violation | None, note: str) -> dict[str, Any]:
     return {"error_code": violation.code, "error_string": f"{violation.text}{note}"}
 
 
-class TouchGoal(TrajectoryGoal):
+class TouchGoal(ActionGoal):
     """A goal that begins at once, and ends wherever forces have led it: it has no tolerances."""
 
     start = 0
 
     def begin(self, command: np.ndarray, speed: np.ndarray | None) -> None:
-        """Begin where it was checked, see :class:`TrajectoryGoal`."""
+        """Begin where it was checked, see :class:`ActionGoal`."""
 
     def check_start(self, command: np.ndarray, tolerance: StartTolerance) -> None:
-        """Begin anywhere, see :class:`TrajectoryGoal`."""
+        """Begin anywhere, see :class:`ActionGoal`."""
 
-    def path_violation(self, progress: GoalProgress) -> Violation | None:
-        """Look at what happens; it violates no path, see :class:`TrajectoryGoal`."""
+    def advance(self, progress: GoalProgress) -> Violation | None:
+        """Look at what happens; it violates no path, see :class:`ActionGoal`."""
         return None
 
     def goal_violation(self, progress: GoalProgress) -> Violation | None:
-        """Return None, see :class:`TrajectoryGoal`."""
+        """Return None, see :class:`ActionGoal`."""
         return None
 
 
@@ -172,8 +172,8 @@ class FeelingGoal(TouchGoal):
 
     _felt: int | None = None
 
-    def path_violation(self, progress: GoalProgress) -> Violation | None:
-        """Go on, unless it is not known what is felt; see :class:`TrajectoryGoal`."""
+    def advance(self, progress: GoalProgress) -> Violation | None:
+        """Go on, unless it is not known what is felt; see :class:`ActionGoal`."""
         if self._felt is None or progress.torque is not None or not progress.followed:
             self._felt = progress.stamp
         if progress.stamp - self._felt > UNFELT * NANOSECONDS:
@@ -208,7 +208,7 @@ class GuardedGoal(FeelingGoal):
             command: (n) commanded joint positions now [rad].
 
         Raises:
-            TrajectoryError: If the frame is unknown or a number is none.
+            MessageError: If the frame is unknown or a number is none.
         """
         direction = vector(request.direction, "direction", 1e6)
         self._move = GuardedMove(
@@ -250,7 +250,7 @@ class GuardedGoal(FeelingGoal):
         return over and progress.followed and progress.torque is not None
 
     def goal_violation(self, progress: GoalProgress) -> Violation | None:
-        """Wait no longer for it to come to rest, or to its end; see :class:`TrajectoryGoal`."""
+        """Wait no longer for it to come to rest, or to its end; see :class:`ActionGoal`."""
         touch, move = self._touch, self._move
         if progress.torque is None:
             return None
@@ -264,7 +264,7 @@ class GuardedGoal(FeelingGoal):
         return None
 
     def shortfall(self) -> Violation | None:
-        """Miss a touch that there must be, see :class:`TrajectoryGoal`."""
+        """Miss a touch that there must be, see :class:`ActionGoal`."""
         if self._move.touched or not self._must_touch:
             return None
         touch, wanted = self._touch, self._move.wanted
@@ -275,11 +275,11 @@ class GuardedGoal(FeelingGoal):
         )
 
     def feedback(self, progress: GoalProgress) -> Any:
-        """Return the feedback message; see :class:`TrajectoryGoal`."""
+        """Return the feedback message; see :class:`ActionGoal`."""
         return GuardedMoveAction.Feedback(force=self._touch.force, distance=self._touch.distance)
 
     def result(self, progress: GoalProgress, violation: Violation | None, note: str) -> Any:
-        """Return the result message; see :class:`TrajectoryGoal`."""
+        """Return the result message; see :class:`ActionGoal`."""
         nowhere = Point(x=math.nan, y=math.nan, z=math.nan)
         touched = self._move.touched
         contact = self._contact if touched else None
@@ -310,7 +310,7 @@ class CompliantGoal(FeelingGoal):
             command: (n) commanded joint positions now [rad].
 
         Raises:
-            TrajectoryError: If the frame is unknown or a number is none.
+            MessageError: If the frame is unknown or a number is none.
         """
         self._move = CompliantMove(
             context.robot,
@@ -349,18 +349,18 @@ class CompliantGoal(FeelingGoal):
         return self._move.time >= self._move.duration
 
     def shortfall(self) -> Violation | None:
-        """Miss a force that is not held at the end, see :class:`TrajectoryGoal`."""
+        """Miss a force that is not held at the end, see :class:`ActionGoal`."""
         text = self._move.shortfall
         return Violation(CompliantResult.FORCE_NOT_HELD, text) if text else None
 
     def feedback(self, progress: GoalProgress) -> Any:
-        """Return the feedback message; see :class:`TrajectoryGoal`."""
+        """Return the feedback message; see :class:`ActionGoal`."""
         return CompliantMoveAction.Feedback(
             force=to_vector(self._move.force), offset=to_vector(self._move.offset)
         )
 
     def result(self, progress: GoalProgress, violation: Violation | None, note: str) -> Any:
-        """Return the result message; see :class:`TrajectoryGoal`."""
+        """Return the result message; see :class:`ActionGoal`."""
         return CompliantResult(
             **_ending(violation, note),
             force=to_vector(self._move.force),
@@ -408,7 +408,7 @@ class SkillGoal(FeelingGoal):
         return to_vector(tool.axes.T @ tool.pressing)
 
     def shortfall(self) -> Violation | None:
-        """Say which part of it has failed, see :class:`TrajectoryGoal`."""
+        """Say which part of it has failed, see :class:`ActionGoal`."""
         skill = self.skill
         return Violation(getattr(self.answer, skill.failure), skill.text) if skill.failure else None
 
@@ -430,7 +430,7 @@ class InsertGoal(SkillGoal):
             command: (n) commanded joint positions now [rad].
 
         Raises:
-            TrajectoryError: If the frame is unknown or a number is none.
+            MessageError: If the frame is unknown or a number is none.
         """
         tip = vector(request.tip, "tip", MAX_DISTANCE)
         self._skill = Insert(
@@ -443,13 +443,13 @@ class InsertGoal(SkillGoal):
         self._begin(self._skill, context)
 
     def feedback(self, progress: GoalProgress) -> Any:
-        """Return the feedback message; see :class:`TrajectoryGoal`."""
+        """Return the feedback message; see :class:`ActionGoal`."""
         return InsertAction.Feedback(
             phase=self.skill.phase, force=self.pressing(), depth=self._skill.depth
         )
 
     def result(self, progress: GoalProgress, violation: Violation | None, note: str) -> Any:
-        """Return the result message; see :class:`TrajectoryGoal`."""
+        """Return the result message; see :class:`ActionGoal`."""
         return InsertResult(
             **_ending(violation, note),
             depth=self._skill.depth,
@@ -474,7 +474,7 @@ class WipeGoal(SkillGoal):
             command: (n) commanded joint positions now [rad].
 
         Raises:
-            TrajectoryError: If the frame is unknown or a number is none.
+            MessageError: If the frame is unknown or a number is none.
         """
         if not 0 < len(request.path) <= MAX_CORNERS:
             raise MessageError(
@@ -490,13 +490,13 @@ class WipeGoal(SkillGoal):
         self._begin(self._skill, context)
 
     def feedback(self, progress: GoalProgress) -> Any:
-        """Return the feedback message; see :class:`TrajectoryGoal`."""
+        """Return the feedback message; see :class:`ActionGoal`."""
         return WipeAction.Feedback(
             phase=self.skill.phase, force=self.pressing(), wiped=self._skill.wiped
         )
 
     def result(self, progress: GoalProgress, violation: Violation | None, note: str) -> Any:
-        """Return the result message; see :class:`TrajectoryGoal`."""
+        """Return the result message; see :class:`ActionGoal`."""
         return WipeResult(
             **_ending(violation, note),
             wiped=self._skill.wiped,
@@ -532,11 +532,11 @@ class GuidedGoal(TouchGoal):
         self.patience = context.defaults.patience
 
     def feedback(self, progress: GoalProgress) -> Any:
-        """Return the feedback message; see :class:`TrajectoryGoal`."""
+        """Return the feedback message; see :class:`ActionGoal`."""
         return HandGuide.Feedback(positions=progress.position)
 
     def result(self, progress: GoalProgress, violation: Violation | None, note: str) -> Any:
-        """Return the result message; see :class:`TrajectoryGoal`."""
+        """Return the result message; see :class:`ActionGoal`."""
         return GuideResult(
             **_ending(violation, note),
             joint_names=self._names,

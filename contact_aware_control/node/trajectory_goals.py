@@ -102,8 +102,8 @@ class Violation:
     text: str
 
 
-class TrajectoryGoal(ABC):
-    """One goal of a trajectory action, translated.
+class ActionGoal(ABC):
+    """One goal of an action that moves the arm, translated.
 
     Attributes:
         goal: What the control loop follows.
@@ -139,8 +139,8 @@ class TrajectoryGoal(ABC):
         """
 
     @abstractmethod
-    def path_violation(self, progress: GoalProgress) -> Violation | None:
-        """Return the path tolerance that is violated now, if any.
+    def advance(self, progress: GoalProgress) -> Violation | None:
+        """Go on for a tick: lead a reference on that depends on what is felt, and judge the path.
 
         Args:
             progress: Where the arm is.
@@ -208,7 +208,7 @@ class TrajectoryGoal(ABC):
         return requested if requested > 0.0 else math.inf
 
 
-class JointGoal(TrajectoryGoal):
+class JointGoal(ActionGoal):
     """A motion of the joints.
 
     Tolerances follow the action's convention: 0 is our default, which for the path is not to
@@ -271,12 +271,12 @@ class JointGoal(TrajectoryGoal):
         )
 
     def begin(self, command: np.ndarray, speed: np.ndarray | None) -> None:
-        """Begin where the arm is by now; see :class:`TrajectoryGoal`."""
+        """Begin where the arm is by now; see :class:`ActionGoal`."""
         if speed is not None or not np.array_equal(command, self._began):
             self._begin(command, speed)
 
     def check_start(self, command: np.ndarray, tolerance: StartTolerance) -> None:
-        """Check a first point at time 0; see :class:`TrajectoryGoal`."""
+        """Check a first point at time 0; see :class:`ActionGoal`."""
         if not self._given.times[0] > 0.0:
             self._given.check_start(self._names, command, tolerance)
 
@@ -284,8 +284,8 @@ class JointGoal(TrajectoryGoal):
         self._reference, self._began = self._given.begun(command, speed), command
         self.goal = Goal(self._reference)
 
-    def path_violation(self, progress: GoalProgress) -> Violation | None:
-        """Return the path tolerance that is violated; see :class:`TrajectoryGoal`."""
+    def advance(self, progress: GoalProgress) -> Violation | None:
+        """Return the path tolerance that is violated; see :class:`ActionGoal`."""
         if progress.reference_time >= self._reference.duration:
             return None
         return self._violation(
@@ -293,19 +293,19 @@ class JointGoal(TrajectoryGoal):
         )
 
     def goal_violation(self, progress: GoalProgress) -> Violation | None:
-        """Return the goal tolerance that is not met; see :class:`TrajectoryGoal`."""
+        """Return the goal tolerance that is not met; see :class:`ActionGoal`."""
         return self._violation(
             progress, self._goal_tolerance, JointResult.GOAL_TOLERANCE_VIOLATED, "the goal"
         )
 
     def arrived(self, progress: GoalProgress) -> bool:
-        """Tell whether the command is at the last point; see :class:`TrajectoryGoal`."""
+        """Tell whether the command is at the last point; see :class:`ActionGoal`."""
         if progress.command is None:
             return True
         return bool(np.abs(self._given.positions[-1] - progress.command).max() <= ARRIVED)
 
     def feedback(self, progress: GoalProgress) -> Any:
-        """Return the feedback message; see :class:`TrajectoryGoal`."""
+        """Return the feedback message; see :class:`ActionGoal`."""
         time_from_start = to_duration(round(1e9 * progress.reference_time))
         desired = self._reference.sample(progress.reference_time)
 
@@ -324,7 +324,7 @@ class JointGoal(TrajectoryGoal):
         return feedback
 
     def result(self, progress: GoalProgress, violation: Violation | None, note: str) -> Any:
-        """Return the result message; see :class:`TrajectoryGoal`."""
+        """Return the result message; see :class:`ActionGoal`."""
         if violation is not None:
             return JointResult(error_code=violation.code, error_string=f"{violation.text}{note}")
         error = np.abs(self._reference.sample(progress.reference_time) - progress.position)
@@ -348,7 +348,7 @@ class JointGoal(TrajectoryGoal):
         )
 
 
-class PoseGoal(TrajectoryGoal):
+class PoseGoal(ActionGoal):
     """A motion of the tool."""
 
     codes: ClassVar[Mapping[str, int]] = {
@@ -410,7 +410,7 @@ class PoseGoal(TrajectoryGoal):
         )
 
     def begin(self, command: np.ndarray, speed: np.ndarray | None) -> None:
-        """Begin where the tool is by now; see :class:`TrajectoryGoal`."""
+        """Begin where the tool is by now; see :class:`ActionGoal`."""
         self._robot.update(command)
         tool = self._robot.tool_pose()
         twist = None if speed is None else self._robot.tool_jacobian() @ speed
@@ -419,13 +419,13 @@ class PoseGoal(TrajectoryGoal):
             self.goal = Goal(self._reference, self._limits, posture=self._posture)
 
     def check_start(self, command: np.ndarray, tolerance: StartTolerance) -> None:
-        """Check a first pose at time 0; see :class:`TrajectoryGoal`."""
+        """Check a first pose at time 0; see :class:`ActionGoal`."""
         if not self._given.times[0] > 0.0:
             self._robot.update(command)
             self._given.check_start(self._robot.tool_pose(), tolerance)
 
     def arrived(self, progress: GoalProgress) -> bool:
-        """Tell whether the commanded tool is at the last pose; see :class:`TrajectoryGoal`."""
+        """Tell whether the commanded tool is at the last pose; see :class:`ActionGoal`."""
         if progress.command is None:
             return True
         self._robot.update(progress.command)
@@ -433,12 +433,12 @@ class PoseGoal(TrajectoryGoal):
         shift, turn = np.linalg.norm(error.translation), np.linalg.norm(pin.log3(error.rotation))
         return bool(max(shift, turn) <= ARRIVED)
 
-    def path_violation(self, progress: GoalProgress) -> Violation | None:
+    def advance(self, progress: GoalProgress) -> Violation | None:
         """The action has no path tolerance: contact may hold the tool off its path."""
         return None
 
     def goal_violation(self, progress: GoalProgress) -> Violation | None:
-        """Return the goal tolerance that is not met; see :class:`TrajectoryGoal`."""
+        """Return the goal tolerance that is not met; see :class:`ActionGoal`."""
         errors = self._errors(progress)
         for error, allowed, unit in zip(errors, self._tolerance, ("m", "rad"), strict=True):
             if error > allowed:
@@ -449,7 +449,7 @@ class PoseGoal(TrajectoryGoal):
         return None
 
     def feedback(self, progress: GoalProgress) -> Any:
-        """Return the feedback message; see :class:`TrajectoryGoal`."""
+        """Return the feedback message; see :class:`ActionGoal`."""
         position_error, rotation_error = self._errors(progress)
         feedback = FollowPoseTrajectory.Feedback(
             desired=to_pose(self._reference.sample(progress.reference_time)),
@@ -463,7 +463,7 @@ class PoseGoal(TrajectoryGoal):
         return feedback
 
     def result(self, progress: GoalProgress, violation: Violation | None, note: str) -> Any:
-        """Return the result message; see :class:`TrajectoryGoal`."""
+        """Return the result message; see :class:`ActionGoal`."""
         position_error, rotation_error = self._errors(progress)
         return PoseResult(
             error_code=violation.code if violation else PoseResult.SUCCESSFUL,

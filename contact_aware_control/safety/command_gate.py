@@ -1,9 +1,10 @@
-"""The gate: the last step of every command, and the only way to the writer.
+"""The gate: the last step of every command in the controller, and the only way to its writer.
 
 It knows nothing of controllers, goals and contacts. From the command before, the measured
 joints and the limits it proves a command sound, or it refuses it and lets the arm brake along
-its last motion, or hold. Why here: whatever goes wrong upstream, in a solver, an estimate or
-a reaction, ends in a command that passes this point.
+its last motion, or hold. What would move a point of the arm too fast is shortened. Why here:
+whatever goes wrong upstream, in a solver, an estimate or a reaction, ends in a command that passes
+this point.
 """
 
 from __future__ import annotations

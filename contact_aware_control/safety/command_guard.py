@@ -1,6 +1,7 @@
 """The limits in space of a command: its workspace, its own links, the speed of tool and elbow.
 
-An arm that floats with what presses on it, or relaxes its springs, is limited by the gate alone.
+An arm that floats with what presses on it, or relaxes its springs, is not limited in space, unless
+a hand leads it.
 
 Where a clearance shrinks, the whole change of the command is shortened: between no change
 and the one the controller asked for, every linear force bound that holds at both ends

@@ -110,9 +110,9 @@ class ArmState:
         Args:
             stamp: Time of the sample [ns].
             position: Joint positions, shape (n,) [rad].
-            external_torque: See the attributes; NaN where there is none.
-            joint_torque: Likewise.
-            velocity: Likewise.
+            external_torque: See the attributes; NaN where it is not known.
+            joint_torque: See the attributes; NaN where it is not known.
+            velocity: See the attributes; NaN where it is not known.
         """
         unknown = np.full(np.shape(position), np.nan)
         return cls(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -176,13 +176,17 @@ def measure(setting: Setting, trials: int, progress: tqdm | None = None) -> Figu
         The setting and :func:`single_figures`.
     """
     trial = make_trial()
-    outcomes = []
-    for seed in range(trials):
-        outcomes.append(run_single(trial, setting, seed))
-        if progress is not None:
-            progress.update()
+    outcomes = [run_single(trial, setting, seed) for seed in _seeds(trials, progress)]
     about = {"setting": dataclasses.asdict(setting), "trials": trials}
     return {**about, **single_figures(outcomes)}
+
+
+def _seeds(trials: int, progress: tqdm | None) -> Iterator[int]:
+    """Yield the seed of every trial; the bar advances when it is done."""
+    for seed in range(trials):
+        yield seed
+        if progress is not None:
+            progress.update()
 
 
 def measure_pair(
@@ -202,11 +206,7 @@ def measure_pair(
     """
     trial = make_trial()
     one, other = (Setting(LINKS[link - 1], noise) for link in (first, second))
-    outcomes = []
-    for seed in range(trials):
-        outcomes.append(run_pair(trial, one, other, seed))
-        if progress is not None:
-            progress.update()
+    outcomes = [run_pair(trial, one, other, seed) for seed in _seeds(trials, progress)]
     return {"first": one.link, "second": other.link, **pair_figures(outcomes)}
 
 
@@ -223,11 +223,7 @@ def measure_tool(part: str, noise: float, trials: int, progress: tqdm | None = N
         The ``part`` and :func:`single_figures`.
     """
     trial = make_trial()
-    outcomes = []
-    for seed in range(trials):
-        outcomes.append(run_tool(trial, TOOL[part], noise, seed))
-        if progress is not None:
-            progress.update()
+    outcomes = [run_tool(trial, TOOL[part], noise, seed) for seed in _seeds(trials, progress)]
     return {"part": part, **single_figures(outcomes)}
 
 
@@ -248,11 +244,7 @@ def measure_at_once(
     """
     trial = make_trial()
     one, other = (Setting(LINKS[link - 1], noise) for link in (first, second))
-    outcomes = []
-    for seed in range(trials):
-        outcomes.append(run_at_once(trial, one, other, seed))
-        if progress is not None:
-            progress.update()
+    outcomes = [run_at_once(trial, one, other, seed) for seed in _seeds(trials, progress)]
     return {"first": one.link, "second": other.link, **at_once_figures(outcomes)}
 
 

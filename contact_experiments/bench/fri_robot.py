@@ -5,7 +5,6 @@ Cabinet, session and gate are the real ones; only sockets and processes are left
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +15,7 @@ from contact_experiments.fake import CABINET_FAULTS, FakeCabinet
 from contact_experiments.fake.arm import FakeArm
 from contact_experiments.fake.cabinet import CabinetFault, SpringBody
 from contact_experiments.fake.drivers import DRIVERS
+from contact_experiments.fake.fault import Fault, FaultSlot
 from contact_experiments.fake.robot import EPOCH, FakeConfig, Sent
 from contact_stack.fri.answering import Heard
 from contact_stack.fri.gate import Gate, GateConfig
@@ -32,70 +32,54 @@ START_TIME = 5.0
 """By then the robot is commanded [s]."""
 
 
-class DriverFault:
-    """One thing that goes wrong beside the cabinet. Its first line says what.
+class DriverFault(Fault["FriRobot"]):
+    """One thing that goes wrong beside the cabinet."""
 
-    Attributes:
-        lasts: How long it does [s].
-    """
-
-    lasts: ClassVar[float] = 1.0
-
-    def __init__(self, robot: FriRobot) -> None:
-        """Prepare.
-
-        Args:
-            robot: Whose fault it is.
-        """
-        self.robot = robot
-
-    def begin(self) -> None:
-        """Change it."""
-
-    def end(self) -> None:
-        """Change it back."""
+    family: ClassVar[dict[str, type[DriverFault]]] = {}
+    lasts = 1.0
 
 
 class DriverKilled(DriverFault):
     """The driver is killed, and started again 2 s later."""
 
+    name = "driver_killed"
     lasts = 2.0
 
     def begin(self) -> None:
         """Answer nothing."""
-        self.robot.session = None
+        self.device.session = None
 
     def end(self) -> None:
         """Start anew."""
-        self.robot.start_driver()
+        self.device.start_driver()
 
 
 class ControllerStopped(DriverFault):
     """The controller is stopped for 1 s, and then goes on as if nothing had been."""
 
+    name = "controller_stopped"
+
     def begin(self) -> None:
         """Stop it."""
-        self.robot.controlled = False
+        self.device.controlled = False
 
     def end(self) -> None:
         """Let it go on."""
-        self.robot.controlled = True
+        self.device.controlled = True
 
 
 class ControllerKilled(ControllerStopped):
     """The controller is killed, and started again 1 s later."""
 
+    name = "controller_killed"
+
     def end(self) -> None:
         """Start another one."""
         super().end()
-        self.robot.controller_restarted = True
+        self.device.controller_restarted = True
 
 
-DRIVER_FAULTS: dict[str, type[DriverFault]] = {
-    "driver_killed": DriverKilled,
-    "controller_stopped": ControllerStopped,
-    "controller_killed": ControllerKilled,
-}
+DRIVER_FAULTS = DriverFault.family
 FRI_FAULTS: dict[str, type[CabinetFault] | type[DriverFault]] = {**CABINET_FAULTS, **DRIVER_FAULTS}
 """Every fault by its name."""
 
@@ -127,8 +111,7 @@ class FriRobot:
         body = SpringBody(self.arm, config.period)
         cabinet = CabinetConfig(float(VERSION), round(1e3 * config.period))
         self._fake = FakeCabinet(cabinet, body, seed=config.seed)
-        self._fault: DriverFault | None = None
-        self._until = math.inf
+        self._slot = FaultSlot(self, DRIVER_FAULTS, config.period)
         self._answers: list[bytes] = []
         self._command: Stamped | None = None
         self.ticks, self.target = 0, self.arm.q.copy()
@@ -157,9 +140,7 @@ class FriRobot:
     @property
     def fault(self) -> str:
         """Name of what is wrong now; empty if nothing is."""
-        if self._fault is not None:
-            return type(self._fault).__name__
-        return self._fake.fault
+        return self._slot.name or self._fake.fault
 
     def inject(self, name: str) -> None:
         """Let something go wrong from the next period on.
@@ -175,17 +156,13 @@ class FriRobot:
         self.cure()
         if name in CABINET_FAULTS:
             self._fake.inject(name)
-            return
-        self._fault = DRIVER_FAULTS[name](self)
-        self._until = self.time + self._fault.lasts
-        self._fault.begin()
+        else:
+            self._slot.inject(name, self.time)
 
     def cure(self) -> None:
         """Let everything be right again."""
         self._fake.cure()
-        if self._fault is not None:
-            self._fault.end()
-        self._fault = None
+        self._slot.cure()
 
     def take(self, message: Any) -> None:
         """Receive a command.
@@ -203,9 +180,7 @@ class FriRobot:
             What the driver publishes at its end.
         """
         self.ticks += 1
-        # Half a period, so that rounding does not decide.
-        if self._fault is not None and self.time > self._until + 0.5 * self.config.period:
-            self.cure()
+        self._slot.cure_in_time(self.time)
         stamp = EPOCH + round(1e9 * self.time)
         datagrams, foreign = self._fake.cycle(self.time, stamp, self._answers)
         self._answers = []

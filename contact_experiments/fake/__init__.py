@@ -17,7 +17,6 @@ __all__ = [
     "FakeCabinet",
     "FakeConfig",
     "FakeRobot",
-    "Fault",
     "Wall",
 ]
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from contact_experiments.fake.arm import FakeArm, Wall
     from contact_experiments.fake.cabinet_faults import CABINET_FAULTS, FakeCabinet
     from contact_experiments.fake.drivers import DRIVERS
-    from contact_experiments.fake.faults import FAULTS, FakeConfig, FakeRobot, Fault
+    from contact_experiments.fake.faults import FAULTS, FakeConfig, FakeRobot
 else:
     __getattr__ = lazy_names(
         __name__,
@@ -33,6 +32,6 @@ else:
             "arm": ("FakeArm", "Wall"),
             "cabinet_faults": ("CABINET_FAULTS", "FakeCabinet"),
             "drivers": ("DRIVERS",),
-            "faults": ("FAULTS", "FakeConfig", "FakeRobot", "Fault"),
+            "faults": ("FAULTS", "FakeConfig", "FakeRobot"),
         },
     )

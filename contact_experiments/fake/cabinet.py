@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from typing import ClassVar, Protocol
 
 import numpy as np
 
-from contact_core.base.errors import ConfigError, choices
+from contact_core.base.errors import ConfigError
 from contact_core.base.seeds import generator
 from contact_core.robot.arm_state import CommandMode
 from contact_core.robot.scene import Scene
 from contact_experiments.fake.arm import Drive, FakeArm
+from contact_experiments.fake.fault import Fault, FaultSlot
 from contact_ros.real_time import RealTimeConfig, enter_real_time
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.cabinet import (
@@ -135,35 +135,10 @@ class SceneBody:
         self._read()
 
 
-class CabinetFault:
-    """One thing that goes wrong. Its first line of documentation is what the command line says.
+class CabinetFault(Fault["FakeCabinet"]):
+    """One thing that goes wrong with the cabinet or on its cable."""
 
-    Attributes:
-        name: What it is called.
-        lasts: How long it does unless told otherwise [s].
-        fake: Whose fault it is.
-    """
-
-    name: ClassVar[str]
-    lasts: ClassVar[float] = math.inf
-
-    def __init_subclass__(cls) -> None:
-        """Count it among :data:`CABINET_FAULTS`."""
-        CABINET_FAULTS[cls.name] = cls
-
-    def __init__(self, fake: FakeCabinet) -> None:
-        """Prepare.
-
-        Args:
-            fake: Whose fault it is.
-        """
-        self.fake = fake
-
-    def begin(self) -> None:
-        """Change the cabinet."""
-
-    def end(self) -> None:
-        """Change it back."""
+    family: ClassVar[dict[str, type[CabinetFault]]] = {}
 
     def hears(self, datagram: bytes) -> bool:
         """Tell whether an answer reaches the cabinet.
@@ -187,7 +162,7 @@ class CabinetFault:
         Args:
             message: What is true.
         """
-        return [self.fake.encode(self.altered(message))]
+        return [self.device.encode(self.altered(message))]
 
     def foreign(self, message: Monitoring) -> list[bytes]:
         """Return datagrams of somebody else, from another port.
@@ -197,13 +172,8 @@ class CabinetFault:
         """
         return []
 
-    @classmethod
-    def summary(cls) -> str:
-        """Say in one sentence what goes wrong."""
-        return (cls.__doc__ or "").partition("\n")[0]
 
-
-CABINET_FAULTS: dict[str, type[CabinetFault]] = {}
+CABINET_FAULTS = CabinetFault.family
 """Every fault of the cabinet by its name."""
 
 
@@ -242,44 +212,24 @@ class FakeCabinet:
         self.cabinet = Cabinet(config, body.limits, body.position, body.mode, say)
         self.rng = generator(seed, "fake cabinet")
         self.now, self.cycles, self.dead = 0.0, 0, False
-        self._fault: CabinetFault | None = None
-        self._until = math.inf
+        self._slot = FaultSlot(self, CABINET_FAULTS, 1e-3 * config.period, say)
 
     @property
     def fault(self) -> str:
         """Name of what is wrong now; empty if nothing is."""
-        return "" if self._fault is None else self._fault.name
+        return self._slot.name
 
     def encode(self, message: Monitoring) -> bytes:
         """Return the datagram of a message."""
         return encode_monitoring(VERSIONS[self.config.version], message)
 
     def inject(self, name: str, lasts: float | None = None) -> None:
-        """Let something go wrong from the next cycle on.
-
-        Args:
-            name: One of CABINET_FAULTS.
-            lasts: For how long [s]; None for the fault's own time.
-
-        Raises:
-            ConfigError: If there is no such fault.
-        """
-        if name not in CABINET_FAULTS:
-            raise ConfigError(f"unknown fault '{name}' ({choices(CABINET_FAULTS, name)})")
-        self.cure()
-        self._fault = fault = CABINET_FAULTS[name](self)
-        # Of a cycle that is due by then nothing is left.
-        self._until = self.now + 0.5e-3 * self.config.period
-        self._until += fault.lasts if lasts is None else lasts
-        self._say(f"{name}: {fault.summary()}")
-        fault.begin()
+        """Let something go wrong from the next cycle on, see :meth:`FaultSlot.inject`."""
+        self._slot.inject(name, self.now, lasts)
 
     def cure(self) -> None:
         """Let nothing be wrong any more."""
-        if self._fault is not None:
-            self._say(f"{self._fault.name} has ended")
-            self._fault.end()
-        self._fault = None
+        self._slot.cure()
 
     def cycle(
         self, now: float, stamp: int, arrived: list[bytes]
@@ -296,9 +246,8 @@ class FakeCabinet:
         """
         self.now = now
         self.cycles += 1
-        if now >= self._until:
-            self.cure()
-        fault, cabinet, body = self._fault, self.cabinet, self.body
+        self._slot.cure_in_time(now)
+        fault, cabinet, body = self._slot.fault, self.cabinet, self.body
         if self.dead:
             body.move(cabinet.command, None, False)
             return [], []

@@ -50,7 +50,7 @@ class LosesAnswers(CabinetFault):
 
     def hears(self, datagram: bytes) -> bool:
         """Hear most."""
-        return bool(self.fake.rng.random() >= self.share)
+        return bool(self.device.rng.random() >= self.share)
 
 
 class LosesFewAnswers(LosesAnswers):
@@ -67,7 +67,7 @@ class LosesMessages(CabinetFault):
 
     def sent(self, message: Monitoring) -> list[bytes]:
         """Send most."""
-        return super().sent(message) if self.fake.rng.random() >= 0.1 else []
+        return super().sent(message) if self.device.rng.random() >= 0.1 else []
 
 
 class LateMessages(CabinetFault):
@@ -94,7 +94,7 @@ class PilesUp(LateMessages):
     def sent(self, message: Monitoring) -> list[bytes]:
         """Send many, or none."""
         self._on_their_way += CabinetFault.sent(self, message)
-        if len(self._on_their_way) * self.fake.config.period < 200:
+        if len(self._on_their_way) * self.device.config.period < 200:
             return []
         pile, self._on_their_way = list(self._on_their_way), deque()
         return pile
@@ -132,7 +132,7 @@ class ReplayedMessages(LateMessages):
     def sent(self, message: Monitoring) -> list[bytes]:
         """Record for half a second, then play."""
         now = CabinetFault.sent(self, message)
-        if len(self._on_their_way) * self.fake.config.period < 500:
+        if len(self._on_their_way) * self.device.config.period < 500:
             self._on_their_way += now
             return now
         self._on_their_way.rotate(-1)
@@ -149,7 +149,7 @@ class Foreign(CabinetFault):
         position = np.asarray(message.position) + FOREIGN
         interpolator = None if message.interpolator is None else position
         return [
-            self.fake.encode(
+            self.device.encode(
                 replace(message, position=position, commanded=position, interpolator=interpolator)
             )
         ]
@@ -162,7 +162,7 @@ class Noise(CabinetFault):
 
     def foreign(self, message: Monitoring) -> list[bytes]:
         """Send of all lengths."""
-        return [self.fake.rng.bytes(int(self.fake.rng.integers(2000))) for _ in range(3)]
+        return [self.device.rng.bytes(int(self.device.rng.integers(2000))) for _ in range(3)]
 
 
 # Wrong messages.
@@ -187,8 +187,8 @@ class DamagedMessages(CabinetFault):
     def sent(self, message: Monitoring) -> list[bytes]:
         """Change it."""
         data = bytearray(super().sent(message)[0])
-        if self.fake.cycles % 2:
-            data[int(self.fake.rng.integers(len(data)))] ^= int(self.fake.rng.integers(1, 256))
+        if self.device.cycles % 2:
+            data[int(self.device.rng.integers(len(data)))] ^= int(self.device.rng.integers(1, 256))
         return [bytes(data)]
 
 
@@ -220,7 +220,7 @@ class WrongVersion(CabinetFault):
 
     def sent(self, message: Monitoring) -> list[bytes]:
         """Speak it."""
-        other = 2.5 if self.fake.config.version < 2.0 else 1.15
+        other = 2.5 if self.device.config.version < 2.0 else 1.15
         return [encode_monitoring(VERSIONS[other], message)]
 
 
@@ -316,7 +316,7 @@ class SessionLost(CabinetFault):
 
     def begin(self) -> None:
         """Close the session."""
-        self.fake.cabinet.close("the application has ended", self.fake.now)
+        self.device.cabinet.close("the application has ended", self.device.now)
 
 
 class SessionFlickersBack(CabinetFault):
@@ -326,7 +326,7 @@ class SessionFlickersBack(CabinetFault):
 
     def altered(self, message: Monitoring) -> Monitoring:
         """Say so, or not."""
-        if self.fake.cycles % 2:
+        if self.device.cycles % 2:
             return message
         return replace(
             message, session=2, interpolator=None, command_mode=None, overlay=None, tracking=None
@@ -340,12 +340,12 @@ class CabinetDies(CabinetFault):
 
     def begin(self) -> None:
         """Switch it off."""
-        self.fake.dead = True
+        self.device.dead = True
 
     def end(self) -> None:
         """Start again with a new session."""
-        self.fake.dead = False
-        self.fake.cabinet.close("switched on", self.fake.now, self.fake.body.position)
+        self.device.dead = False
+        self.device.cabinet.close("switched on", self.device.now, self.device.body.position)
 
 
 class CabinetRestarts(CabinetDies):
@@ -362,7 +362,7 @@ class CabinetRestartsElsewhere(CabinetRestarts):
 
     def end(self) -> None:
         """Start again, elsewhere."""
-        self.fake.body.move_by_hand()
+        self.device.body.move_by_hand()
         super().end()
 
 
@@ -374,11 +374,11 @@ class MotionCancelled(CabinetFault):
 
     def begin(self) -> None:
         """Cancel it."""
-        self.fake.cabinet.cancelled = True
+        self.device.cabinet.cancelled = True
 
     def end(self) -> None:
         """Allow it."""
-        self.fake.cabinet.cancelled = False
+        self.device.cabinet.cancelled = False
 
 
 class CabinetSafetyStop(CabinetFault):
@@ -389,11 +389,11 @@ class CabinetSafetyStop(CabinetFault):
 
     def begin(self) -> None:
         """Stop."""
-        self.fake.cabinet.safety = 1
+        self.device.cabinet.safety = 1
 
     def end(self) -> None:
         """Acknowledge it."""
-        self.fake.cabinet.safety = 0
+        self.device.cabinet.safety = 0
 
 
 class CabinetDrivesOff(CabinetFault):
@@ -404,11 +404,11 @@ class CabinetDrivesOff(CabinetFault):
 
     def begin(self) -> None:
         """Switch them off."""
-        self.fake.cabinet.drives_on = False
+        self.device.cabinet.drives_on = False
 
     def end(self) -> None:
         """Switch them on."""
-        self.fake.cabinet.drives_on = True
+        self.device.cabinet.drives_on = True
 
 
 class NotEnabled(CabinetFault):
@@ -419,11 +419,11 @@ class NotEnabled(CabinetFault):
 
     def begin(self) -> None:
         """Release it."""
-        self.fake.cabinet.enabled = False
+        self.device.cabinet.enabled = False
 
     def end(self) -> None:
         """Press it."""
-        self.fake.cabinet.enabled = True
+        self.device.cabinet.enabled = True
 
 
 class QualitySinks(CabinetFault):
@@ -434,8 +434,8 @@ class QualitySinks(CabinetFault):
 
     def begin(self) -> None:
         """Rate it so."""
-        self.fake.cabinet.best_quality = Quality.FAIR
+        self.device.cabinet.best_quality = Quality.FAIR
 
     def end(self) -> None:
         """Rate it by the answers."""
-        self.fake.cabinet.best_quality = Quality.EXCELLENT
+        self.device.cabinet.best_quality = Quality.EXCELLENT

@@ -18,7 +18,7 @@ from contact_experiments.fake.drivers import (
     SAFETY_STOP,
     Reading,
 )
-from contact_experiments.fake.robot import FakeRobot, Fault
+from contact_experiments.fake.robot import FakeRobot, RobotFault
 
 ELSEWHERE = -0.3
 """How far the first joint is from where it was after a restart elsewhere [rad]."""
@@ -29,20 +29,20 @@ FOREIGN = 0.2
 # The driver goes away.
 
 
-class Dies(Fault):
+class Dies(RobotFault):
     """The driver ends and does not come back; the brakes hold the arm."""
 
     name = "dies"
 
     def begin(self) -> None:
         """End."""
-        self.robot.silent = True
-        self.robot.leave_session()
+        self.device.silent = True
+        self.device.leave_session()
 
     def end(self) -> None:
         """Start again, and command from where the arm is."""
-        self.robot.silent = False
-        self.robot.enter_session()
+        self.device.silent = False
+        self.device.enter_session()
 
 
 class Restarts(Dies):
@@ -67,7 +67,7 @@ class RestartsElsewhere(Dies):
 
     def end(self) -> None:
         """Start again, elsewhere."""
-        self.robot.arm.place(self.robot.arm.q + ELSEWHERE * np.eye(7)[0])
+        self.device.arm.place(self.device.arm.q + ELSEWHERE * np.eye(7)[0])
         super().end()
 
 
@@ -78,7 +78,7 @@ class RestartsElsewhereQuickly(RestartsElsewhere):
     lasts = 0.4
 
 
-class Outage(Fault):
+class Outage(RobotFault):
     """No state arrives for 0.1 s, while the driver goes on."""
 
     name = "outage"
@@ -96,7 +96,7 @@ class LongOutage(Outage):
     lasts = 2.0
 
 
-class Late(Fault):
+class Late(RobotFault):
     """No state arrives for 25 ms; then the first of them does, with the one that is due."""
 
     name = "late"
@@ -113,7 +113,7 @@ class Late(Fault):
         return [self._kept[0], reading] if len(self._kept) == 6 else []
 
 
-class LeavesCommanding(Fault):
+class LeavesCommanding(RobotFault):
     """The session leaves its commanding state for 1 s; states go on, the brakes hold."""
 
     name = "leaves_commanding"
@@ -121,84 +121,84 @@ class LeavesCommanding(Fault):
 
     def begin(self) -> None:
         """Leave."""
-        self.robot.leave_session()
+        self.device.leave_session()
 
     def end(self) -> None:
         """Come back, with the command where the arm is."""
-        self.robot.enter_session()
+        self.device.enter_session()
 
 
 # The robot's own condition.
 
 
-class DrivesOff(Fault):
+class DrivesOff(RobotFault):
     """The drives are off and the brakes hold, in a session that says it is commanding."""
 
     name = "drives_off"
 
     def begin(self) -> None:
         """Switch them off."""
-        self.robot.drives = DRIVES_OFF
-        self.robot.arm.drive = Drive.BRAKES
+        self.device.drives = DRIVES_OFF
+        self.device.arm.drive = Drive.BRAKES
 
     def end(self) -> None:
         """Switch them on."""
-        self.robot.drives = DRIVES_ACTIVE
-        self.robot.enter_session()
+        self.device.drives = DRIVES_ACTIVE
+        self.device.enter_session()
 
 
-class SafetyStop(Fault):
+class SafetyStop(RobotFault):
     """The robot's safety has stopped it, in a session that says it is commanding."""
 
     name = "safety_stop"
 
     def begin(self) -> None:
         """Stop."""
-        self.robot.safety = SAFETY_STOP
-        self.robot.arm.drive = Drive.BRAKES
+        self.device.safety = SAFETY_STOP
+        self.device.arm.drive = Drive.BRAKES
 
     def end(self) -> None:
         """Go on."""
-        self.robot.safety = NORMAL_OPERATION
-        self.robot.enter_session()
+        self.device.safety = NORMAL_OPERATION
+        self.device.enter_session()
 
 
-class PositionMode(Fault):
+class PositionMode(RobotFault):
     """A new session begins at once, in position control instead of joint impedance control."""
 
     name = "position_mode"
 
     def begin(self) -> None:
         """Begin it: the arm is as stiff as it can be."""
-        self.robot.enter_session()
-        self.robot.control_mode = POSITION_CONTROL
-        self.robot.arm.drive = Drive.POSITION
+        self.device.enter_session()
+        self.device.control_mode = POSITION_CONTROL
+        self.device.arm.drive = Drive.POSITION
 
     def end(self) -> None:
         """Begin another one, in joint impedance control."""
-        self.robot.control_mode = JOINT_IMPEDANCE_CONTROL
-        self.robot.enter_session()
+        self.device.control_mode = JOINT_IMPEDANCE_CONTROL
+        self.device.enter_session()
 
 
-class PoorConnection(Fault):
+class PoorConnection(RobotFault):
     """The connection is poor: the robot says so, and every third state is lost."""
 
     name = "poor_connection"
 
     def begin(self) -> None:
         """Say so."""
-        self.robot.quality = POOR
+        self.device.quality = POOR
 
     def end(self) -> None:
         """Say that it is good."""
-        self.robot.quality = EXCELLENT
+        self.device.quality = EXCELLENT
 
     def readings(self, reading: Reading) -> list[Reading]:
         """Lose some."""
-        return [] if self.robot.ticks % 3 == 0 else [reading]
+        return [] if self.device.ticks % 3 == 0 else [reading]
 
 
-class WrongRate(Fault):
+class WrongRate(RobotFault):
     """States come, and say that they come, at half the rate."""
 
     name = "wrong_rate"
@@ -206,27 +206,27 @@ class WrongRate(Fault):
     def readings(self, reading: Reading) -> list[Reading]:
         """Leave out every second one."""
         slow = replace(reading, sample_time=2.0 * reading.sample_time)
-        return [] if self.robot.ticks % 2 else [slow]
+        return [] if self.device.ticks % 2 else [slow]
 
 
 # Others on the wire.
 
 
-class ForeignCommands(Fault):
+class ForeignCommands(RobotFault):
     """Somebody else commands 0.2 rad from where the arm was, as often as we do."""
 
     name = "foreign_commands"
 
     def begin(self) -> None:
         """Choose where to."""
-        self.robot.intruder = self.robot.command + FOREIGN
+        self.device.intruder = self.device.command + FOREIGN
 
     def end(self) -> None:
         """Stop."""
-        self.robot.intruder = None
+        self.device.intruder = None
 
 
-class ForeignStates(Fault):
+class ForeignStates(RobotFault):
     """Another node publishes states of this arm, at rest 0.2 rad from where it was."""
 
     name = "foreign_states"
@@ -251,7 +251,7 @@ class ForeignStates(Fault):
         return [reading, other]
 
 
-class Pushed(Fault):
+class Pushed(RobotFault):
     """A hand pushes the tool upwards with 60 N for 1 s."""
 
     name = "pushed"
@@ -259,8 +259,8 @@ class Pushed(Fault):
 
     def begin(self) -> None:
         """Push."""
-        self.robot.arm.push = np.array([0.0, 0.0, 60.0])
+        self.device.arm.push = np.array([0.0, 0.0, 60.0])
 
     def end(self) -> None:
         """Let go."""
-        self.robot.arm.push = np.zeros(3)
+        self.device.arm.push = np.zeros(3)

@@ -10,14 +10,14 @@ from typing import ClassVar
 import numpy as np
 
 from contact_experiments.fake.drivers import MONITORING_READY, Reading
-from contact_experiments.fake.robot import FakeRobot, Fault
+from contact_experiments.fake.robot import FakeRobot, RobotFault
 
 NANOSECONDS = 1_000_000_000
 
 # Wrong numbers.
 
 
-class Degrees(Fault):
+class Degrees(RobotFault):
     """Positions and velocities are in degrees."""
 
     name = "degrees"
@@ -33,20 +33,20 @@ class Degrees(Fault):
         )
 
 
-class BeyondLimits(Fault):
+class BeyondLimits(RobotFault):
     """Joint 4 is reported 0.1 rad beyond its limit, and so is its command."""
 
     name = "beyond_limits"
 
     def altered(self, reading: Reading) -> Reading:
         """Move the joint."""
-        beyond = self.robot.arm.position_limits[0][3] - 0.1
+        beyond = self.device.arm.position_limits[0][3] - 0.1
         return replace(
             reading, position=_put(reading.position, beyond), command=_put(reading.command, beyond)
         )
 
 
-class Huge(Fault):
+class Huge(RobotFault):
     """Joint 4 is reported at 1e10 rad."""
 
     name = "huge"
@@ -56,7 +56,7 @@ class Huge(Fault):
         return replace(reading, position=_put(reading.position, 1e10))
 
 
-class NotANumber(Fault):
+class NotANumber(RobotFault):
     """Joint 4 is reported at NaN."""
 
     name = "nan"
@@ -66,7 +66,7 @@ class NotANumber(Fault):
         return replace(reading, position=_put(reading.position, math.nan))
 
 
-class EncoderStuck(Fault):
+class EncoderStuck(RobotFault):
     """The position of the joint that moves most does not change any more."""
 
     name = "encoder_stuck"
@@ -84,7 +84,7 @@ class EncoderStuck(Fault):
         return replace(reading, position=position, velocity=velocity)
 
 
-class JointOrder(Fault):
+class JointOrder(RobotFault):
     """The joints are reported in reverse order."""
 
     name = "joint_order"
@@ -102,7 +102,7 @@ class JointOrder(Fault):
         )
 
 
-class HugeTorque(Fault):
+class HugeTorque(RobotFault):
     """Every external torque is 1e6 Nm."""
 
     name = "huge_torque"
@@ -112,7 +112,7 @@ class HugeTorque(Fault):
         return replace(reading, external_torque=np.full_like(reading.external_torque, 1e6))
 
 
-class TorqueSign(Fault):
+class TorqueSign(RobotFault):
     """The external torque has the other sign."""
 
     name = "torque_sign"
@@ -129,10 +129,10 @@ class EverySecondNotANumber(NotANumber):
 
     def altered(self, reading: Reading) -> Reading:
         """Put it in, or not."""
-        return super().altered(reading) if self.robot.ticks % 2 else reading
+        return super().altered(reading) if self.device.ticks % 2 else reading
 
 
-class DriftingEncoder(Fault):
+class DriftingEncoder(RobotFault):
     """The position of joint 4 drifts by 0.05 rad/s."""
 
     name = "drifting_encoder"
@@ -144,11 +144,11 @@ class DriftingEncoder(Fault):
 
     def altered(self, reading: Reading) -> Reading:
         """Add what it has drifted."""
-        drift = 0.05 * (self.robot.time - self._begun)
+        drift = 0.05 * (self.device.time - self._begun)
         return replace(reading, position=_put(reading.position, reading.position[3] + drift))
 
 
-class NoTorque(Fault):
+class NoTorque(RobotFault):
     """Every external torque is 0."""
 
     name = "no_torque"
@@ -166,21 +166,21 @@ class DriftingTorque(DriftingEncoder):
     def altered(self, reading: Reading) -> Reading:
         """Add what it has drifted."""
         torque = reading.external_torque.copy()
-        torque[[1, 3]] += 5.0 * (self.robot.time - self._begun)
+        torque[[1, 3]] += 5.0 * (self.device.time - self._begun)
         return replace(reading, external_torque=torque)
 
 
-class SessionFlickers(Fault):
+class SessionFlickers(RobotFault):
     """The session state says in every second state that it is not commanding."""
 
     name = "session_flickers"
 
     def altered(self, reading: Reading) -> Reading:
         """Say so, or not."""
-        return replace(reading, session=MONITORING_READY) if self.robot.ticks % 2 else reading
+        return replace(reading, session=MONITORING_READY) if self.device.ticks % 2 else reading
 
 
-class CommandLies(Fault):
+class CommandLies(RobotFault):
     """The command is reported 0.1 rad from the one in use."""
 
     name = "command_lies"
@@ -193,7 +193,7 @@ class CommandLies(Fault):
 # Wrong times.
 
 
-class Frozen(Fault):
+class Frozen(RobotFault):
     """The same state for ever, with stamps that go on."""
 
     name = "frozen"
@@ -220,7 +220,7 @@ class Hung(Frozen):
         return self._kept
 
 
-class Replayed(Fault):
+class Replayed(RobotFault):
     """A recording of the last half second is played again and again, with its stamps."""
 
     name = "replayed"
@@ -234,7 +234,7 @@ class Replayed(Fault):
 
     def altered(self, reading: Reading) -> Reading:
         """Record for half a second, then play."""
-        if self.robot.ticks - self._begun <= 100:
+        if self.device.ticks - self._begun <= 100:
             self._recording.append(reading)
             return reading
         old = self._recording[0]
@@ -249,7 +249,7 @@ class ReplayedRestamped(Replayed):
     again = True
 
 
-class Delayed(Fault):
+class Delayed(RobotFault):
     """Every state arrives 40 ms later, with its stamp."""
 
     name = "delayed"
@@ -263,11 +263,11 @@ class Delayed(Fault):
     def readings(self, reading: Reading) -> list[Reading]:
         """Send what was due then."""
         self._on_their_way.append(reading)
-        late = len(self._on_their_way) > round(self.delay / self.robot.config.period)
+        late = len(self._on_their_way) > round(self.delay / self.device.config.period)
         return [self._on_their_way.popleft()] if late else []
 
 
-class Swapped(Fault):
+class Swapped(RobotFault):
     """Every two states arrive in reverse order."""
 
     name = "swapped"
@@ -286,7 +286,7 @@ class Swapped(Fault):
         return pair
 
 
-class OldStamps(Fault):
+class OldStamps(RobotFault):
     """Stamps jump 10 s back, and go on from there."""
 
     name = "old_stamps"
@@ -304,7 +304,7 @@ class FutureStamps(OldStamps):
     shift = 10.0
 
 
-class SlowClock(Fault):
+class SlowClock(RobotFault):
     """The robot's clock runs at half its speed."""
 
     name = "slow_clock"
@@ -321,7 +321,7 @@ class SlowClock(Fault):
         return replace(reading, stamp=(self._first + reading.stamp) // 2)
 
 
-class OpenLoop(Fault):
+class OpenLoop(RobotFault):
     """The command is reported as the measured position, as open-loop drivers do."""
 
     name = "open_loop"

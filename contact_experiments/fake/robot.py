@@ -22,6 +22,7 @@ from contact_experiments.fake.drivers import (
     NORMAL_OPERATION,
     Reading,
 )
+from contact_experiments.fake.fault import Fault, FaultSlot
 
 NANOSECONDS = 1_000_000_000
 EPOCH = 1_800_000_000 * NANOSECONDS
@@ -80,35 +81,10 @@ class Sent:
     publisher: int = 0
 
 
-class Fault:
-    """One thing that goes wrong. Its first line of documentation is what the command line says.
+class RobotFault(Fault["FakeRobot"]):
+    """One thing that goes wrong with the robot, its driver, or on the wire."""
 
-    Attributes:
-        name: What it is called.
-        lasts: How long it does unless told otherwise [s].
-        robot: Whose fault it is.
-    """
-
-    name: ClassVar[str]
-    lasts: ClassVar[float] = math.inf
-
-    def __init_subclass__(cls) -> None:
-        """Count it among :data:`FAULTS`."""
-        FAULTS[cls.name] = cls
-
-    def __init__(self, robot: FakeRobot) -> None:
-        """Prepare.
-
-        Args:
-            robot: Whose fault it is.
-        """
-        self.robot = robot
-
-    def begin(self) -> None:
-        """Change the robot."""
-
-    def end(self) -> None:
-        """Change it back."""
+    family: ClassVar[dict[str, type[RobotFault]]] = {}
 
     def readings(self, reading: Reading) -> list[Reading]:
         """Return what is published instead of a reading.
@@ -126,13 +102,8 @@ class Fault:
         """
         return reading
 
-    @classmethod
-    def summary(cls) -> str:
-        """Say in one sentence what goes wrong."""
-        return (cls.__doc__ or "").partition("\n")[0]
 
-
-FAULTS: dict[str, type[Fault]] = {}
+FAULTS = RobotFault.family
 """Every fault by its name."""
 
 
@@ -178,8 +149,7 @@ class FakeRobot:
         self.arm = FakeArm(description, np.array(config.position), config.stiffness)
         self.arm.surface = config.surface
         self._rng = generator(config.seed, "fake robot")
-        self._fault: Fault | None = None
-        self._until = math.inf
+        self._slot = FaultSlot(self, FAULTS, config.period)
         self._torque = np.zeros(len(config.position))
         self.ticks = 0
         self.epoch = EPOCH
@@ -204,7 +174,7 @@ class FakeRobot:
     @property
     def fault(self) -> str:
         """Name of what is wrong now; empty if nothing is."""
-        return "" if self._fault is None else self._fault.name
+        return self._slot.name
 
     def enter_session(self) -> None:
         """Begin to follow commands, from where the arm is."""
@@ -222,28 +192,12 @@ class FakeRobot:
         self.arm.drive = Drive.BRAKES
 
     def inject(self, name: str, lasts: float | None = None) -> None:
-        """Let something go wrong from the next period on.
-
-        Args:
-            name: One of FAULTS.
-            lasts: For how long [s]; None for the fault's own time.
-
-        Raises:
-            ConfigError: If there is no such fault.
-        """
-        if name not in FAULTS:
-            raise ConfigError(f"unknown fault '{name}' ({choices(FAULTS, name)})")
-        self.cure()
-        fault = FAULTS[name]
-        self._fault = fault(self)
-        self._until = self.time + (fault.lasts if lasts is None else lasts)
-        self._fault.begin()
+        """Let something go wrong from the next period on, see :meth:`FaultSlot.inject`."""
+        self._slot.inject(name, self.time, lasts)
 
     def cure(self) -> None:
         """Let everything be right again."""
-        if self._fault is not None:
-            self._fault.end()
-        self._fault = None
+        self._slot.cure()
 
     def take(self, message: Any) -> None:
         """Receive a command.
@@ -263,10 +217,8 @@ class FakeRobot:
             What the driver, and who else is on the wire, publishes at its end.
         """
         self.ticks += 1
-        # Half a period, so that rounding does not decide.
-        if self._fault is not None and self.time > self._until + 0.5 * self.config.period:
-            self.cure()
-        fault = self._fault
+        self._slot.cure_in_time(self.time)
+        fault = self._slot.fault
         if self.commanding:
             self._follow(self._last_command())
         self.arm.step(self.command, self.config.period)

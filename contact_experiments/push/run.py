@@ -54,13 +54,14 @@ class PushResult:
         reached: Whether the thing came to rest at its goal.
         seconds: Until then, simulated [s].
         distance: From the goal at the end [m].
-        angle: Likewise [rad].
+        angle: From the goal's at the end [rad].
         searches: How often the planner has looked for another place.
         force: Median and 99th percentile of the force on the pusher while it touches, and its
             peak [N].
         searching: How long it looked for another place altogether, simulated [s].
         look: Median, 99th percentile and maximum of the time of a look while it pushes [s].
-        search: Likewise of those while it looks for another place [s].
+        search: Median, 99th percentile and maximum of the time of a look while it looks for another
+            place [s].
         path: (looks, 6) x, y, angle of the thing, x, y of the tool, and 1 while it pushes.
     """
 

@@ -93,7 +93,7 @@ class ArmTask:
         judge: Returns from that what is drawn [m or m/s], and whether the run has failed.
         bound: Returns what that may be.
         drawn: What it is, with its unit, and how many of them make one in SI units.
-        world: Likewise, what is uncertain.
+        world: What is uncertain, with its unit, and how many of them make one in SI units.
     """
 
     quantity: str

@@ -167,7 +167,7 @@ class PushTPlayer:
         loop: The planner.
         overlap: Of agent and T at the start [px].
         updates: Processor time of every call of :meth:`actions`, without its search [s].
-        searches: Likewise of every search.
+        searches: Processor time of every search [s].
     """
 
     def __init__(self, observation: np.ndarray, seed: int = 0) -> None:

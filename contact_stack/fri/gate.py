@@ -1,4 +1,4 @@
-"""The last step of every command: what the robot is told never leaves its limits.
+"""The driver's own last step of every command: what the robot is told never leaves its limits.
 
 Commands that keep the limits pass as they are. Others are approached within them, and one that is
 no continuation of those before, or no number, is none: the joints brake, and then hold.

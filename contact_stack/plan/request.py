@@ -169,7 +169,7 @@ def config_of(
     Args:
         name: Name of an example or of a scene in 3-D, or path of a scene or of a problem.
         goal: Of the states; empty for the problem's own.
-        start: Likewise.
+        start: Of the states; empty for the problem's own.
 
     Raises:
         ConfigError: If there is no such example or file, or goal and start do not fit it.

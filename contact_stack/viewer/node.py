@@ -124,7 +124,7 @@ FOLLOWED = {
 """What tells where the reference is, heard only while somebody wants to see it."""
 
 PARTICLES = {"contact_particles": PointCloud2}
-"""Likewise."""
+"""What is heard only while somebody wants to see the particles."""
 
 TOKEN_BYTES = 16
 """Random ones in the token."""

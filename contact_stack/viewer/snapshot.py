@@ -35,7 +35,7 @@ class PageState:
         felt: What the estimator feels, a line of text for each contact.
         force_limit: [N].
         position_error: Of the measured tool from the reference [m], NaN without one.
-        rotation_error: Likewise [rad].
+        rotation_error: Of the measured tool from the reference [rad], NaN without one.
         state: What the controller does, e.g. ``"TRACKING"``.
         status: Why, e.g. ``"FORCE_EXCEEDED"``; empty if nothing is wrong.
         remedy: What to do about it, empty if nothing.

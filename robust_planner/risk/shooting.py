@@ -80,7 +80,7 @@ class Shooting:
             margin: Share of every bound that is left free, 0..1.
             config: How to improve controls.
             simulate: What executes them.
-            differentiate: Likewise, for derivatives, which need not be as exact.
+            differentiate: What executes them for derivatives, which need not be as exact.
         """
         self.problem, self._failure, self._worlds = problem, failure, worlds
         self._margin, self._config = margin, config

@@ -14,7 +14,7 @@ from tamsi_sim.arrays.settings import FrictionLaw, SchemeSettings
 from tamsi_sim.arrays.simulation import Simulation
 
 SMALL = 1e-100
-"""What friction holds up to a smaller slip velocity, it does not hold [m/s]."""
+"""A stiction width below counts as no friction [m/s]."""
 QUADRATIC, ELASTIC = int(FrictionLaw.QUADRATIC), int(FrictionLaw.ELASTIC)
 
 
@@ -80,7 +80,7 @@ def friction_coefficient(
 def slip_velocity(
     settings: SchemeSettings, forces: ContactForces, c: int, reach: float, h: float
 ) -> tuple[float, float, float]:
-    """Return a contact's slip from the velocity at which its friction is zero, and where it sticks.
+    """Return a contact's slip from where its friction is zero, and its stiction width.
 
     At the end of a (sub-)step the force of a spring is a line in the velocity, too: a
     regularisation about another velocity than zero.

@@ -7,7 +7,7 @@ import pytest
 
 from contact_aware_control.config import DampingConfig, ForceConfig
 from contact_aware_control.controllers import quasistatic
-from contact_aware_control.controllers.contact_jacobian import (
+from contact_aware_control.controllers.contact_selection import (
     ContactSelection,
     ContactSet,
     ForceMemory,

@@ -49,8 +49,8 @@ class PushTask:
         thing: As the planner knows it.
         start: (3) pose.
         goal: (3) pose.
-        position: How far from it counts as there [m].
-        angle: Likewise [rad].
+        position: How far from the goal counts as there [m].
+        angle: How far from the goal's counts as there [rad].
     """
 
     thing: PushedObject

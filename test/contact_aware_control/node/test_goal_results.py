@@ -70,8 +70,8 @@ def test_the_contact_is_named():
 
 def test_path_tolerance_ends_the_goal_with_joint_error_and_contact():
     goal = goal_of(path=0.05)
-    assert goal.path_violation(progress(1.0, 0.04)) is None
-    violation = goal.path_violation(progress(1.0, -0.08))
+    assert goal.advance(progress(1.0, 0.04)) is None
+    violation = goal.advance(progress(1.0, -0.08))
     result = goal.result(progress(1.0, -0.08), violation, held_back(status_of()))
     assert result.error_code == Result.PATH_TOLERANCE_VIOLATED
     assert "lbr_A2 is 0.080 rad from its path" in result.error_string
@@ -209,7 +209,7 @@ def test_codes_are_those_of_the_action():
 def verdicts(goal, offset, status, ticks):
     """The codes of a goal's ticks from its end on, 0.25 s each; None where it goes on."""
     running = RunningGoal(None, goal, 0)
-    found = [running.violation(progress(2.0, offset), status, 0.25) for _ in range(ticks)]
+    found = [running.advance(progress(2.0, offset), status, 0.25) for _ in range(ticks)]
     return [violation and violation.code for violation in found]
 
 
@@ -221,7 +221,7 @@ def test_who_comes_late_has_the_time_of_the_goal_whatever_the_path_allows():
     assert verdicts(goal, 0.04, going, 4) == [None] * 4
     assert goal.reached(progress(2.0, 0.04))
     assert not goal.reached(progress(2.0, 0.2))
-    moving = RunningGoal(None, goal, 0).violation(progress(1.9, 0.04), going, 0.25)
+    moving = RunningGoal(None, goal, 0).advance(progress(1.9, 0.04), going, 0.25)
     assert moving.code == Result.PATH_TOLERANCE_VIOLATED
 
 
@@ -235,7 +235,7 @@ def test_who_comes_late_has_the_time_of_the_goal_whatever_the_path_allows():
 def test_a_goal_ends_with_the_controller(mode, code, reason):
     """One that was deactivated went on with it when it was activated again."""
     status = dataclasses.replace(status_of(Status.TORQUE_EXCEEDED), mode=mode)
-    found = RunningGoal(None, goal_of(), 0).violation(progress(1.0, 0.0), status, 0.25)
+    found = RunningGoal(None, goal_of(), 0).advance(progress(1.0, 0.0), status, 0.25)
     assert found.code == code
     assert reason in found.text
 

@@ -80,7 +80,7 @@ def test_a_goal_is_judged_by_contacts_of_now_and_while_it_is_followed(server):
     seen = []
     goal = SimpleNamespace(
         goal=line(Q), begin=lambda *now: None, check_start=lambda *now: None, patience=1.0,
-        path_violation=seen.append, goal_violation=lambda progress: None,
+        advance=seen.append, goal_violation=lambda progress: None,
         reached=lambda progress: False,
     )  # fmt: skip
     running(server, goal)
@@ -99,7 +99,7 @@ def goal_without_end(**more):
     """Return a goal that goes on for as long as nothing interrupts it."""
     return SimpleNamespace(
         goal=line(Q), begin=lambda *now: None, check_start=lambda *now: None, patience=1.0,
-        path_violation=lambda progress: None, goal_violation=lambda progress: None,
+        advance=lambda progress: None, goal_violation=lambda progress: None,
         reached=lambda progress: False, codes={"invalid": -1, "fault": -6},
         feedback=lambda progress: None,
         result=lambda progress, violation, note: violation, **more,

@@ -65,7 +65,7 @@ class Watched:
         output, link = ControllerOutput(q), LinkState.ARMED
         status = LoopStatus(mode, Status.OK, self.time, output, 1, 0, 0, link, "", followed)
         progress = GoalProgress(stamp, q, self.time, 0.0, report, q, followed)
-        violation = self.running.violation(progress, status, PERIOD)
+        violation = self.running.advance(progress, status, PERIOD)
         if violation is not None:
             return violation
         if self.running.reached(progress, status):
