@@ -90,8 +90,8 @@ class Card:
         self._title, self._history, self._live = title or TITLE, history, not pictures
         self._connection = server._websock_server
         self._points: deque[list[float | None]] = deque()
-        forces = [picture.force for picture in pictures if math.isfinite(picture.force)]
-        self._peak = max(forces, default=math.nan)
+        forces = [picture.largest_force for picture in pictures]
+        self._peak = max(filter(math.isfinite, forces), default=math.nan)
         self._send(SCRIPT.read_text(), "script")
         if pictures:
             points = np.array([_point(picture) for picture in pictures], dtype=float)
@@ -171,8 +171,13 @@ def _known(value: float) -> float | None:
 
 
 def _point(now: PageState) -> list[float | None]:
+    true, felt = now.true_force, now.estimated_force
+    if math.isnan(true):
+        felt = now.largest_force
+    else:
+        true = now.largest_force
     values = (
-        now.time, now.true_force, now.estimated_force, now.force_limit, now.beside_force,
+        now.time, true, felt, now.force_limit, now.beside_force,
         1e3 * now.position_error, math.degrees(now.rotation_error),
     )  # fmt: skip
     return [_known(value) for value in values]

@@ -81,6 +81,7 @@ class GraphCommands:
         self._widest, self._say = widest, say
         self.progress = ""
         self.settings: ArmSettings | None = None
+        self._sent: Future | None = None
         self._brought: ClientGoalHandle | None = None
         self._grip: Grip | None = None
         self._goal: pin.SE3 | None = None
@@ -169,8 +170,11 @@ class GraphCommands:
     def bring(self, place: Place | None) -> None:
         """Have an object pushed to a place, or pushed no longer, see :class:`ObjectCommands`."""
         if place is None:
-            if self._brought is not None:
+            if self._sent is not None and not self._sent.done():
+                self.progress = "is canceled"
+            elif self._brought is not None:
                 self._brought.cancel_goal_async()
+            self._sent = None
             return
         if not self._mover.server_is_ready():
             self._say("nobody moves objects: start contact-stack launch planners")
@@ -186,8 +190,8 @@ class GraphCommands:
             millimetres, degrees = 1e3 * np.hypot(x, y), np.degrees(abs(yaw))
             self.progress = f"{feedback.phase}: {millimetres:.0f} mm and {degrees:.0f}° to go"
 
-        sent = self._mover.send_goal_async(goal, feedback_callback=hear)
-        sent.add_done_callback(self._accepted)
+        self._sent = self._mover.send_goal_async(goal, feedback_callback=hear)
+        self._sent.add_done_callback(self._accepted)
 
     @by_the_node
     def grip(self, opened: bool) -> None:
@@ -217,7 +221,11 @@ class GraphCommands:
             self._targets.publish(target)
 
     def _accepted(self, future: Future) -> None:
-        handle = self._brought = future.result()
+        handle = future.result()
+        if future is not self._sent:  # it was canceled before anybody had answered
+            handle.cancel_goal_async()
+            return
+        self._brought = handle
         if not handle.accepted:
             self.progress = "is refused: too many goals wait"
             return

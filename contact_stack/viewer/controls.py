@@ -6,6 +6,7 @@ may be everybody, or whoever enters a token.
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,6 +38,10 @@ ROBOT, SIMULATED = 1.0, 2.0
 """Order of the groups on the page."""
 GIZMO = 0.2
 """Size of the tool's goal [m]."""
+FOLLOWS = 5.0
+"""So long the tool goes on to where it was led by arrows that nobody holds any more [s]."""
+RESTS, STILL = 0.5, (1e-3, 0.01)
+"""What moves by less in so long a time [s] is at rest [m, rad]."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +130,40 @@ class Permissions:
     simulated: bool = True
 
 
+class Lead:
+    """A tool that is led: as long as somebody holds it, and then until it rests.
+
+    Where it rests, there or anywhere else, it is led no longer: what stops it, holds it, or takes
+    it elsewhere would end, and the arm drive off by itself.
+    """
+
+    def __init__(self) -> None:
+        """Begin, held."""
+        self.held = True
+        self._released = math.nan
+        self._rested: tuple[float, pin.SE3] | None = None
+
+    def ended(self, time: float, tool: pin.SE3) -> bool:
+        """Tell whether it is led no longer.
+
+        Args:
+            time: Of the arm [s]; it stands still in a pause.
+            tool: Where the tool is, in any one frame.
+        """
+        if self.held:
+            self._rested = None
+            return False
+        if self._rested is None:
+            self._released, self._rested = time, (time, tool)
+        since, place = self._rested
+        change = place.actInv(tool)
+        moved = np.linalg.norm(change.translation), np.linalg.norm(pin.log3(change.rotation))
+        if moved[0] > STILL[0] or moved[1] > STILL[1]:
+            self._rested = time, tool
+        # A time that goes back is another start.
+        return not self._released <= time < min(since + RESTS, self._released + FOLLOWS)
+
+
 class Controls:
     """Buttons, sliders, the tool's goal, and links that can be dragged.
 
@@ -147,6 +186,7 @@ class Controls:
         self._owner = canvas.client_id if isinstance(canvas, viser.ClientHandle) else None
         self._grip: Grip | None = None
         self._goal: viser.TransformControlsHandle | None = None
+        self._lead: Lead | None = None
         self._settings: ArmSettings | None = None
         self._offer_robot(permissions.limit)
         self.simulation: viser.GuiFolderHandle | None = None
@@ -155,7 +195,7 @@ class Controls:
             for link in permissions.links:
                 for handle in robot.solids.get(link, ()):
                     self._let_drag(handle, link)
-        self.draw()
+        self.draw(0.0)
 
     def _offer_robot(self, limit: float) -> None:
         gui, commands = self._canvas.gui, self._commands
@@ -163,7 +203,7 @@ class Controls:
         with self.robot:
             for label, pair in ARM.items():
                 asked = gui.add_button_group(label, pair)
-                asked.on_click(lambda event: commands.ask_arm(str(event.target.value)))
+                asked.on_click(lambda event: self._ask(commands.ask_arm, event))
             led = gui.add_checkbox("move the tool", False, hint="Drag the arrows at the tool.")
             led.on_update(lambda event: self._show_goal(bool(event.target.value)))
             self._controller = gui.add_dropdown("controller", tuple(CONTROLLERS))
@@ -181,7 +221,7 @@ class Controls:
         with self.simulation:
             for label, pair in SIMULATION.items():
                 asked = gui.add_button_group(label, pair)
-                asked.on_click(lambda event: commands.ask_simulation(str(event.target.value)))
+                asked.on_click(lambda event: self._ask(commands.ask_simulation, event))
             pace = gui.add_dropdown(
                 "speed", tuple(PACES), initial_value=UNBOUNDED,
                 hint="Of real time; in lock-step only, for otherwise all nodes go by the clock.",
@@ -192,13 +232,32 @@ class Controls:
 
     def let_go(self) -> None:
         """Lead and pull the arm no longer."""
-        if self._goal is not None:
-            self._commands.drive(None)
+        self._end_lead()
         if self._grip is not None:
             self._commands.pull(None)
 
-    def draw(self) -> None:
-        """Show what the graph says of the settings, and the hand and its force."""
+    def _ask(self, command: Callable[[str], None], event: Any) -> None:
+        """Ask for what a button says; whatever it is, a tool is led no longer."""
+        self._end_lead()
+        command(str(event.target.value))
+
+    def _end_lead(self) -> None:
+        if self._lead is not None:
+            self._lead = None
+            self._commands.drive(None)
+
+    def draw(self, time: float) -> None:
+        """Show what the graph says of the settings, the tool's goal, the hand and its force.
+
+        Args:
+            time: Of the arm [s].
+        """
+        if self._goal is not None:
+            tool = self._robot.pose(self._tool)
+            if self._lead is not None and self._lead.ended(time, tool):
+                self._end_lead()
+            if self._lead is None:
+                self._goal.position, self._goal.wxyz = pose_of(tool)
         told, now = self._settings, self._commands.settings
         if now is not None and now is not told:
             self._settings = now
@@ -241,14 +300,23 @@ class Controls:
         if self._goal is not None:
             self._goal.remove()
             self._goal = None
-            self._commands.drive(None)
+            self._end_lead()
         if shown:
             position, wxyz = pose_of(self._robot.pose(self._tool))
             goal = self._canvas.scene.add_transform_controls(
                 "/goal", scale=GIZMO, position=position, wxyz=wxyz, depth_test=False
             )
-            goal.on_update(lambda event: self._commands.drive(_pose(event.target)))
+
+            goal.on_update(self._lead_tool)
             self._goal = goal
+
+    async def _lead_tool(self, event: Any) -> None:
+        # Only asynchronous callbacks come in the order of the mouse.
+        if event.phase == "start":
+            self._lead = Lead()
+        if self._lead is not None:
+            self._lead.held = event.phase != "end"
+            self._commands.drive(_pose(event.target))
 
 
 def by_hand(command: Callable[[Any], None]) -> Callable[[viser.GuiEvent[Any]], None]:
@@ -310,9 +378,13 @@ class UserControls:
                     canvas, commands, objects, lambda name: copy_of(canvas, name)
                 )
 
-    def draw(self) -> None:
-        """Bring them up to date."""
-        self.controls.draw()
+    def draw(self, time: float) -> None:
+        """Bring them up to date.
+
+        Args:
+            time: Of the arm [s].
+        """
+        self.controls.draw(time)
         if self.placing is not None:
             self.placing.draw()
 

@@ -220,7 +220,7 @@ class Page:
         """
         self._robot.move_joints(now.joints)
         for controls in tuple(self._controls.values()):  # people come and go
-            controls.draw()
+            controls.draw((live or now).time)
         for name, (position, quaternion) in now.objects.items():
             if name in self._objects:
                 self._objects[name].move_root(position, quaternion)

@@ -7,12 +7,14 @@ ros2 bag. Ours say what they show, see :class:`SceneModel`; of others it has to 
 from __future__ import annotations
 
 import copy
+import math
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pinocchio as pin
 from mcap.exceptions import McapError
 from mcap.records import Channel, McapRecord, Message, Metadata, Schema
@@ -36,6 +38,7 @@ MOVING = ("TRACKING", "CONSERVATIVE")
 
 TRUE_JOINTS, MEASURED_JOINTS = "truth/joint_states", "joint_states"
 GRIPPER_JOINTS = "gripper/joint_states"
+TRUE_FORCES, FELT_FORCES = "truth/contacts", "contacts"
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ def load_recording(path: Path, model: SceneModel | None = None, robot_name: str 
     model = model or contents.model
     if model is None:
         raise ConfigError(f"{path} does not say which robot it shows: give its scene, or the robot")
-    projector = _Projector(path, model)
+    projector = _Projector(path, model, TRUE_FORCES if TRUE_FORCES in heard else FELT_FORCES)
     start: int | None = None
     for record in _records(path, "show"):
         match record:
@@ -95,7 +98,7 @@ def load_recording(path: Path, model: SceneModel | None = None, robot_name: str 
                     continue
                 start = record.log_time if start is None else start
                 projector.advance(1e-9 * (record.log_time - start))
-                projector.latest[topic] = record
+                projector.hear(topic, record)
     projector.expose()
     return Recording(model, projector.pictures, path.stem)
 
@@ -116,7 +119,7 @@ class OtherRun:
         self._begins = next((p.time for p in recording.pictures if p.state in MOVING), None)
         self._began: float | None = None
         self._latest = 0.0
-        self._peak = max(picture.force for picture in recording.pictures)
+        self._peak = max(picture.largest_force for picture in recording.pictures)
 
     def accompany(self, now: PageState) -> None:
         """Show the other arm in a picture.
@@ -134,7 +137,7 @@ class OtherRun:
             time = self._begins + (now.time - self._began if self._began is not None else 0.0)
         other = self._recording.at(time)
         now.beside, now.beside_name = other.joints, self._recording.name
-        now.beside_force, now.beside_peak = other.force, self._peak
+        now.beside_force, now.beside_peak = other.largest_force, self._peak
 
 
 def beside(recording: Recording, other: Recording) -> Recording:
@@ -152,12 +155,13 @@ def beside(recording: Recording, other: Recording) -> Recording:
 
 
 class _Projector:
-    """Makes pictures of messages, and decodes only those that are seen."""
+    """Makes pictures of messages, and decodes only those that are seen, and all that press."""
 
-    def __init__(self, path: Path, model: SceneModel) -> None:
+    def __init__(self, path: Path, model: SceneModel, forces: str) -> None:
         self.schemas: dict[int, Schema] = {}
         self.channels: dict[int, Channel] = {}
-        self.latest: dict[str, Message] = {}
+        self._latest: dict[str, Message] = {}
+        self._forces, self._peak = forces, math.nan
         self.pictures: list[PageState] = []
         tree = pin.buildModelFromXML(model.urdf)
         links = [*(frame.name for frame in tree.frames), HELD_OBJECT]
@@ -175,20 +179,32 @@ class _Projector:
         while time * RATE > len(self.pictures):
             self.expose()
 
+    def hear(self, topic: str, message: Message) -> None:
+        """Take a message: between two pictures a force may have been larger than in both."""
+        if topic == self._forces:
+            self._show(topic, message)
+            self._peak = float(np.fmax(self._peak, self._listener.now.force))
+        else:
+            self._latest[topic] = message
+
     def expose(self) -> None:
         """Make a picture of the latest messages."""
-        for topic, message in self.latest.items():
-            channel = self.channels[message.channel_id]
-            try:
-                content = self._decoded(channel, message)
-                if topic == MEASURED_JOINTS:
-                    content.name = _our_names(content.name, self._arm_joints)
-                self._listener.hear(topic, content)
-            except (ContactStackError, McapError, ValueError, AttributeError) as error:
-                raise ConfigError(f"{self._path}: {channel.topic} is unusable: {error}") from error
-        self.latest.clear()
-        self._listener.now.time = len(self.pictures) / RATE
-        self.pictures.append(copy.copy(self._listener.now))
+        for topic, message in self._latest.items():
+            self._show(topic, message)
+        self._latest.clear()
+        now = self._listener.now
+        now.time, now.peak, self._peak = len(self.pictures) / RATE, self._peak, math.nan
+        self.pictures.append(copy.copy(now))
+
+    def _show(self, topic: str, message: Message) -> None:
+        channel = self.channels[message.channel_id]
+        try:
+            content = self._decoded(channel, message)
+            if topic == MEASURED_JOINTS:
+                content.name = _our_names(content.name, self._arm_joints)
+            self._listener.hear(topic, content)
+        except (ContactStackError, McapError, ValueError, AttributeError) as error:
+            raise ConfigError(f"{self._path}: {channel.topic} is unusable: {error}") from error
 
     def _decoded(self, channel: Channel, message: Message) -> Any:
         schema = self.schemas.get(channel.schema_id)

@@ -40,6 +40,7 @@ class PageState:
         status: Why, e.g. ``"FORCE_EXCEEDED"``; empty if nothing is wrong.
         remedy: What to do about it, empty if nothing.
         command: (n) commanded joint positions [rad], base to flange; empty without a command.
+        peak: Largest contact force since the picture before [N], NaN if only pictures tell it.
         pace: Simulated seconds that pass in a real one, NaN where time is real.
     """
 
@@ -66,12 +67,18 @@ class PageState:
     status: str = ""
     remedy: str = ""
     command: Sequence[float] = ()
+    peak: float = np.nan
     pace: float = np.nan
 
     @property
     def force(self) -> float:
         """The contact force [N]: the true one, or the estimated one if nobody knows that."""
         return self.estimated_force if np.isnan(self.true_force) else self.true_force
+
+    @property
+    def largest_force(self) -> float:
+        """The largest contact force [N] since the picture before, as far as it is known."""
+        return float(np.fmax(self.force, self.peak))
 
     @property
     def true_force(self) -> float:

@@ -225,8 +225,72 @@ def test_the_goal_of_the_tool_begins_at_the_tool_and_ends_with_it(page, asked, r
     goal = controls._goal
     shown = pin.SE3(pin.Quaternion(*goal.wxyz).matrix(), goal.position)
     np.testing.assert_allclose(shown.homogeneous, arm.tool_pose().homogeneous, atol=1e-6)
+    move_the_goal(goal, "start", "update")
     controls._show_goal(False)
     assert asked.calls[-1] == ("drive", None)
+
+
+def move_the_goal(goal, *phases):
+    """Let the mouse take the arrows at the tool, move them, or let them go."""
+    for phase in phases:
+        (callback,) = goal._impl_aux.update_cb
+        asyncio.run(callback(SimpleNamespace(target=goal, phase=phase)))
+
+
+def tool_at(page, robot, time, joint=0.0):
+    """Show the arm with its first joint elsewhere."""
+    moved = [Q[0] + joint, *Q[1:]]
+    page.draw(PageState(time=time, joints=dict(zip(robot.arm_joints, moved, strict=True))))
+
+
+def test_a_tool_that_rests_or_is_stopped_is_led_no_longer(page, asked, robot):
+    """Else it would drive off by itself after a reset, or when another goal has ended."""
+    controls = page._controls[None].controls
+    tool_at(page, robot, 0.0)
+    controls._show_goal(True)
+    goal = controls._goal
+    start = np.array(goal.position)
+
+    def led():
+        leads = [pose for name, pose in asked.calls if name == "drive"]
+        return bool(leads) and leads[-1] is not None
+
+    move_the_goal(goal, "start")
+    goal.position = np.add(start, (0.1, 0.0, 0.0))
+    move_the_goal(goal, "update")
+    for thought in (0.1, 1.0, 20.0):  # whoever holds it may think for long
+        tool_at(page, robot, thought)
+        assert led()
+    move_the_goal(goal, "end")
+    for step in range(1, 6):  # it is on its way
+        tool_at(page, robot, 20.0 + 0.3 * step, 0.05 * step)
+        assert led()
+    tool_at(page, robot, 22.0, 0.25)
+    assert not led()
+    # The arrows are at the tool again.
+    np.testing.assert_allclose(goal.position, page._robot.pose(controls._tool).translation)
+
+    # What leads it elsewhere for longer is no motion of this person's.
+    move_the_goal(goal, "start", "update", "end")
+    for step in range(12):
+        tool_at(page, robot, 23.0 + 0.4 * step, 0.1 * step)
+        assert led()
+    tool_at(page, robot, 28.1, 1.3)
+    assert not led()
+
+    # In a pause nothing ends; a new start and any button end it.
+    move_the_goal(goal, "start", "update", "end")
+    tool_at(page, robot, 30.0)
+    tool_at(page, robot, 30.0)
+    assert led()
+    tool_at(page, robot, 1.0)
+    assert not led()
+    move_the_goal(goal, "start", "update")
+    controls._ask(asked.ask_arm, SimpleNamespace(target=SimpleNamespace(value="stop")))
+    assert not led()
+    assert asked.calls[-1] == ("ask_arm", "stop")
+    move_the_goal(goal, "update", "end")  # of a hand that has not noticed yet
+    assert not led()
 
 
 def test_settings_are_shown_as_the_graph_has_them_and_not_asked_for_again(page, asked):

@@ -14,7 +14,7 @@ import rclpy
 from contact_stack_msgs.action import MoveObjects
 from contact_stack_msgs.msg import Pull
 from rcl_interfaces.msg import ParameterEvent
-from rclpy.action import ActionServer, CancelResponse
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.executors import MultiThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -31,12 +31,19 @@ class Mover:
 
     def __init__(self, node: Node) -> None:
         self.goals: list[MoveObjects.Goal] = []
+        self.canceled = 0
+        self.answers = threading.Event()
+        self.answers.set()
         self.go_on = threading.Event()
         self.status = MoveObjects.Result.SUCCEEDED
         self._server = ActionServer(
             node, MoveObjects, "move_objects", self._move,
-            cancel_callback=lambda handle: CancelResponse.ACCEPT,
+            goal_callback=self._answer, cancel_callback=lambda handle: CancelResponse.ACCEPT,
         )  # fmt: skip
+
+    def _answer(self, goal: MoveObjects.Goal) -> GoalResponse:
+        self.answers.wait(30.0)
+        return GoalResponse.ACCEPT
 
     def _move(self, handle) -> MoveObjects.Result:
         self.goals.append(handle.request)
@@ -45,6 +52,7 @@ class Mover:
         while not self.go_on.wait(0.02) and not handle.is_cancel_requested:
             handle.publish_feedback(MoveObjects.Feedback(phase="pushing", names=names, error=error))
         if handle.is_cancel_requested:
+            self.canceled += 1
             handle.canceled()
             return MoveObjects.Result(status=2, status_name="CANCELED", remedy="send it again")
         handle.succeed()
@@ -100,6 +108,21 @@ def test_a_thing_is_brought_to_its_place_and_the_page_says_how_far_it_is(graph) 
     mover.status = MoveObjects.Result.NOT_SEEN
     commands.bring(PLACE)
     wait_for(lambda: commands.progress == "NOT_SEEN: look")
+
+
+def test_what_is_canceled_before_anybody_has_answered_is_not_brought(graph) -> None:
+    commands, mover = graph.commands, Mover(graph.tamsi_sim)
+    wait_for(commands._mover.server_is_ready)
+    mover.answers.clear()
+    commands.bring(PLACE)
+    wait_for(lambda: commands.progress == "is asked for")
+    commands.bring(None)
+    wait_for(lambda: commands.progress == "is canceled")
+    mover.answers.set()
+    wait_for(lambda: mover.canceled == 1)
+    commands.bring(PLACE)
+    wait_for(lambda: commands.progress == "pushing: 50 mm and 6° to go")
+    assert len(mover.goals) == 2
 
 
 def test_sliders_set_the_parameters_that_everybody_sets(graph) -> None:

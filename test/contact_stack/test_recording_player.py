@@ -43,6 +43,9 @@ def test_a_picture_has_what_was_known_then(recording):
         pushed = PUSHED[0] <= time < PUSHED[1]
         assert picture.true_force == pytest.approx(np.linalg.norm(FORCE) if pushed else 0.0)
         assert picture.state == "TRACKING"
+    # A knock between two pictures is not lost.
+    assert max(picture.force for picture in film.pictures) == pytest.approx(12.0)
+    assert max(picture.largest_force for picture in film.pictures) == pytest.approx(36.0)
     assert film.at(-1.0) is film.pictures[0]
     assert film.at(99.0) is film.pictures[-1]
 
@@ -166,8 +169,8 @@ def test_another_run_is_shown_beside_at_the_same_time(recording):
         assert "outline: arm of run at the same time" in [
             text for *_, text in shown.words["legend"]
         ]
-        assert shown.words["forces"][1][2][0] == "at most 12 N"
-        assert ", at most " in shown.words["forces"][0][2][0]
+        assert shown.words["forces"][1][2][0] == "at most 36 N"
+        assert ", at most 36 N" in shown.words["forces"][0][2][0]
         own, other = shown.poses[f"/robot/{JOINT}"], shown.poses[f"/beside/{JOINT}"]
         assert own.isApprox(other, 1e-4)
     finally:

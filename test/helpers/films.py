@@ -19,6 +19,8 @@ DURATION, PERIOD = 4.0, 0.01
 PUSHED = (2.0, 3.0)
 """When it is pushed [s]."""
 FORCE = (0.0, 0.0, 12.0)
+KNOCK = 2.52
+"""When it is pushed three times as hard, for one sample that is in no picture [s]."""
 
 
 def angle(time: float) -> float:
@@ -38,6 +40,8 @@ def write_recording(path: Path, namespace: str = "/lbr/", start: float = 1e9) ->
                 point=to_point([0.3, 0.0, 0.8]),
                 force=to_vector(FORCE),
             )
+            if abs(time - KNOCK) < 0.5 * PERIOD:
+                contact.force = to_vector(np.multiply(FORCE, 3.0))
             contacts = [contact] if PUSHED[0] <= time < PUSHED[1] else []
             messages = {
                 "truth/joint_states": JointState(
