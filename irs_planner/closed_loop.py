@@ -307,6 +307,14 @@ class ClosedLoop:
     def _decide(self, state: np.ndarray) -> Parts[None]:
         """Decide where to touch next, and how to get there."""
         seed = int(self._seeds.integers(2**31))
+        if self.impossible is not None or not self.searches:
+            # The first leg of a way may be possible where its goal is not.
+            found = find_impossibility(replace(self.problem, initial_state=state))
+            if found is not None and found.status is PlanStatus.GOAL_UNREACHABLE:
+                self.impossible = found
+                self.searches += 1
+                self._carry_out([], 0)
+                return
         problem = yield from self._ways.next_leg(state)
         self._leg = SearchModel(problem, self._searching)
         if self._passed:  # the next leg may lead on from where the robot is

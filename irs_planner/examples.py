@@ -40,7 +40,7 @@ def _quasi_dynamic(scene: str, time_step: float, quasi_static: bool = False) -> 
         return PlanarQuasiDynamics(load_scene(scene), time_step, quasi_static=quasi_static)
     spatial = spatial_scene_names()
     if not scene.endswith(YAML) and scene not in spatial:
-        known = choices((*scene_names(), *spatial), scene)
+        known = choices(dict.fromkeys((*scene_names(), *spatial)), scene)
         raise ConfigError(f"unknown scene '{scene}' ({known}, or the path of a file)")
     return SpatialQuasiDynamics(load_spatial_scene(scene), time_step, quasi_static=quasi_static)
 

@@ -176,8 +176,8 @@ def _fill(message: Contact, modes: list[ContactModeMessage], contact: ContactEst
     _set(message.point_link, contact.point_link)
     _set(message.normal, contact.normal_world)
     _set(message.force, contact.force_world)
-    message.point_covariance[:] = contact.point_covariance.ravel()
-    message.force_covariance[:] = contact.force_covariance.ravel()
+    message.point_covariance[:] = _bounded(contact.point_covariance, MAX_POSITION)
+    message.force_covariance[:] = _bounded(contact.force_covariance, MAX_FORCE)
     message.residual = math.sqrt(contact.residual)
     message.effective_sample_size = contact.effective_sample_size
     message.spread = contact.spread
@@ -186,6 +186,13 @@ def _fill(message: Contact, modes: list[ContactModeMessage], contact: ContactEst
     message.ambiguous = contact.ambiguous
     age = message.age
     age.sec, age.nanosec = divmod(round(contact.age * NANOSECONDS), NANOSECONDS)
+
+
+def _bounded(covariance: np.ndarray, largest: float) -> np.ndarray:
+    """Return the entries (9) of a covariance, scaled to what :func:`_covariance` takes."""
+    excess = np.abs(covariance).max() / largest**2
+    entries: np.ndarray = covariance.ravel() / max(excess, 1.0)
+    return entries
 
 
 def _set(message: Point | Vector3, values: np.ndarray) -> None:

@@ -29,10 +29,7 @@ class PlanStatus(Enum):
         "from it"
     )
     CANCELED = "the plan is the best iterate when planning was canceled: start from it to go on"
-    PREEMPTED = (
-        "a newer goal took over, the plan is the best iterate: start from it, or send the goal "
-        "again"
-    )
+    PREEMPTED = "a newer goal took over: send this one again once that has ended"
     NO_CONTACT = (
         "the robot never touches the object: start closer, raise the standard deviation or "
         "lower the input weights"

@@ -120,6 +120,7 @@ class Permissions:
         limit: Force limit at the start [N].
         obstacles: Fixed objects that can stand higher or lower.
         simulated: Whether links can be pulled, and time and the surroundings changed.
+        gripper: Whether there is one.
     """
 
     commands: Commands
@@ -128,6 +129,7 @@ class Permissions:
     limit: float
     obstacles: Sequence[str] = ()
     simulated: bool = True
+    gripper: bool = True
 
 
 class Lead:
@@ -188,7 +190,7 @@ class Controls:
         self._goal: viser.TransformControlsHandle | None = None
         self._lead: Lead | None = None
         self._settings: ArmSettings | None = None
-        self._offer_robot(permissions.limit)
+        self._offer_robot(permissions.limit, permissions.gripper)
         self.simulation: viser.GuiFolderHandle | None = None
         if self._simulated:
             self._offer_simulation()
@@ -197,7 +199,7 @@ class Controls:
                     self._let_drag(handle, link)
         self.draw(0.0)
 
-    def _offer_robot(self, limit: float) -> None:
+    def _offer_robot(self, limit: float, gripper: bool) -> None:
         gui, commands = self._canvas.gui, self._commands
         self.robot = gui.add_folder("robot", order=ROBOT)
         with self.robot:
@@ -211,8 +213,9 @@ class Controls:
             self._collaborative = gui.add_markdown(COLLABORATIVE, visible=False)
             self._controller.on_update(by_hand(lambda name: commands.choose_controller(str(name))))
             self._limit.on_update(by_hand(lambda value: commands.limit_force(float(value))))
-            fingers = gui.add_button_group("gripper", ("open", "close"))
-            fingers.on_click(lambda event: commands.grip(event.target.value == "open"))
+            if gripper:
+                fingers = gui.add_button_group("gripper", ("open", "close"))
+                fingers.on_click(lambda event: commands.grip(event.target.value == "open"))
 
     def _offer_simulation(self) -> None:
         canvas, gui, commands = self._canvas, self._canvas.gui, self._commands

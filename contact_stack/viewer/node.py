@@ -283,7 +283,15 @@ class ViewerNode(GuardedNode):
         limit = ControllerConfig().force.limit
         token = "" if simulated and self._local else secrets.token_urlsafe(TOKEN_BYTES)
         page.offer(
-            Permissions(commands, robot.tool_link, self._links, limit, self._obstacles, simulated),
+            Permissions(
+                commands,
+                robot.tool_link,
+                self._links,
+                limit,
+                self._obstacles,
+                simulated,
+                gripper=bool(robot.gripper_joint),
+            ),
             token,
         )
         if token:

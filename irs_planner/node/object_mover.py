@@ -18,6 +18,7 @@ from builtin_interfaces.msg import Time
 from contact_stack_msgs.action import MoveObjects
 from contact_stack_msgs.msg import ControllerStatus
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool
 from tf2_msgs.msg import TFMessage
 
 from contact_core.base.config import nested, parameter
@@ -27,10 +28,11 @@ from contact_ros.driver_profile import DriverConfig, driver_profile
 from contact_ros.entry_point import freeze_garbage_collector, run
 from contact_ros.geometry import BaseFrames, checked_pose
 from contact_ros.guarded_node import GuardedNode
+from contact_ros.identity import PAUSED_TOPIC
 from contact_ros.parameters import read
 from contact_ros.planning_goal import check_numbers
 from contact_ros.planning_server import GoalPlanner, PlanAnswer, PlanningServer
-from contact_ros.qos import WAITING, signal_publisher, signal_subscription
+from contact_ros.qos import LATCHED, WAITING, signal_publisher, signal_subscription
 from contact_ros.stamps import to_nanoseconds
 from contact_ros.validation import (
     MAX_NAMES,
@@ -131,6 +133,7 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         self._status: ControllerStatus | None = None
         self._joints_heard = self._status_heard = self._upright = self._sensible = -math.inf
         self._refused: dict[str, tuple[float, str]] = {}  # topic -> when, and why
+        self._paused_at, self._paused_for = math.nan, 0.0
 
     def hear_objects(self, message: TFMessage) -> None:
         """Remember where objects are seen.
@@ -152,7 +155,7 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
             pose = checked_pose(item.transform, name, MAX_POSITION)
             stamp, before = to_nanoseconds(item.header.stamp), self._seen.get(name)
             # A picture that comes again says nothing of now.
-            heard = time.monotonic()
+            heard = self._now()
             if before is not None and before.stamp == stamp:
                 heard = before.heard
             seen[name] = Seen(item.header.frame_id, stamp, pose, heard)
@@ -170,7 +173,7 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         with self._noting(JOINTS):
             self._joints = joint_positions(message, self._joints)
         self._stamp = message.header.stamp
-        self._joints_heard = time.monotonic()
+        self._joints_heard = self._now()
 
     def hear_status(self, message: ControllerStatus) -> None:
         """Remember what the controller does.
@@ -178,7 +181,24 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         Args:
             message: Its status.
         """
-        self._status, self._status_heard = message, time.monotonic()
+        self._status, self._status_heard = message, self._now()
+
+    def hear_pause(self, message: Bool) -> None:
+        """Wait where the simulator does: in a pause nothing is seen, and nothing is late.
+
+        Args:
+            message: Whether simulated time stands still.
+        """
+        if message.data != math.isfinite(self._paused_at):
+            now = self._now()
+            self._paused_for = time.monotonic() - now  # first, for looks go by both
+            self._paused_at = now if message.data else math.nan
+
+    def _now(self) -> float:
+        """Return a time that stands still in a simulator's pause [s]."""
+        if math.isfinite(self._paused_at):
+            return self._paused_at
+        return time.monotonic() - self._paused_for
 
     def read(self, goal: Any) -> ObjectMover:
         """Check a goal, see :meth:`GoalPlanner.read`."""
@@ -208,12 +228,13 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         self, problem: ObjectMover, stop: StopCondition, publish: Callable[[Any], None]
     ) -> Moved:
         """Look and move until it is over, see :meth:`GoalPlanner.solve`."""
-        begun = due = time.monotonic()
+        begun, due = self._now(), time.monotonic()
         period = self._config.mover.period
         self._take()  # what has waited until now is old
         heard = self._joints_heard
         while (end := self._end(problem, stop, begun)) is None:
-            if self._joints_heard > heard and self._hears_all(problem, begun):
+            paused = math.isfinite(self._paused_at)
+            if not paused and self._joints_heard > heard and self._hears_all(problem, begun):
                 heard = self._joints_heard
                 self._update(problem)
                 publish(_feedback(problem, stop.elapsed))
@@ -222,6 +243,8 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
             due = max(due + period, time.monotonic() - period)
             time.sleep(max(due - time.monotonic(), 0.0))
             self._take()
+        if self._hears_all(problem, begun) and not self._silent(problem, begun):
+            self._lead(problem, self._where(problem))  # it ends there, not at the last target
         return Moved(*end, stop.elapsed)
 
     def answer(self, problem: ObjectMover, plan: Moved) -> PlanAnswer:
@@ -246,10 +269,15 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         for name, seen in self._seen.items():
             if name in mover.object_names:
                 mover.see(name, seen.stamp, frames.pose(seen.frame) * seen.pose)
-        names, joints, stamp = mover.joint_names, self._joints, self._stamp
-        control = mover.update(np.array([joints[name] for name in names]))
-        target = JointState(name=names, position=control.tolist())
-        target.header.stamp = stamp
+        self._lead(mover, mover.update(self._where(mover)))
+
+    def _where(self, mover: ObjectMover) -> np.ndarray:
+        """Return where the joints are (n) [rad]."""
+        return np.array([self._joints[name] for name in mover.joint_names])
+
+    def _lead(self, mover: ObjectMover, control: np.ndarray) -> None:
+        target = JointState(name=mover.joint_names, position=control.tolist())
+        target.header.stamp = self._stamp
         self._send(target)
 
     def _hears_all(self, mover: ObjectMover, begun: float) -> bool:
@@ -270,12 +298,12 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
             return stop.reason, "objects keep moving by themselves: let them come to rest"
         if stop.reason is not None:
             return stop.reason, "allow more time, or a larger tolerance"
-        self._upright = self._upright if mover.beyond else time.monotonic()
+        self._upright = self._upright if mover.beyond else self._now()
         if self._is_late(self._upright, begun):
             beyond = ", ".join(mover.beyond)
             return PlanStatus.GOAL_UNREACHABLE, f"{beyond} left its bounds: put it upright again"
         impossible = mover.loop.impossible
-        self._sensible = self._sensible if impossible else time.monotonic()
+        self._sensible = self._sensible if impossible else self._now()
         if impossible and self._is_late(self._sensible, begun):
             return PlanStatus.GOAL_UNREACHABLE, f"{impossible.reason}: {impossible.remedy}"
         if silent := self._silent(mover, begun):
@@ -315,7 +343,7 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         try:
             yield
         except MessageError as error:
-            self._refused[topic] = time.monotonic(), str(error)[:MAX_REASON]
+            self._refused[topic] = self._now(), str(error)[:MAX_REASON]
             raise
 
     def _unfollowed(self, begun: float) -> str:
@@ -328,7 +356,7 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         return f"the controller is at {status.status_name}: {status.remedy}"
 
     def _is_late(self, heard: float, begun: float) -> bool:
-        return time.monotonic() - max(heard, begun) > self._config.patience
+        return self._now() - max(heard, begun) > self._config.patience
 
 
 def _progress(mover: ObjectMover) -> dict[str, Any]:
@@ -374,6 +402,7 @@ class ObjectMoverNode(GuardedNode):
             ),
         )
         self.leave_waiting(*self._waiting)
+        self.create_subscription(Bool, PAUSED_TOPIC, self._goals.hear_pause, LATCHED)
         self._server = PlanningServer(self, MoveObjects, ACTION, self._goals)
         freeze_garbage_collector()
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from contact_core.base.errors import ConfigError
+from contact_core.base.planning import PlanStatus
 from irs_planner import (
     ClosedLoop,
     Phase,
@@ -17,6 +18,7 @@ from irs_planner import (
     load_example,
 )
 from irs_planner.examples import load_scene
+from irs_planner.feasibility import Impossibility
 from irs_planner.search import search_globally
 from irs_planner.search.grasps import draw_grasps
 from irs_planner.search.parts import at_once
@@ -224,6 +226,17 @@ def test_a_push_that_is_enough_is_the_beginning_of_the_whole_one():
         assert len(short.inputs) == (gained.argmax() if gained.any() else len(long.inputs))
         shorter += len(short.inputs) < len(long.inputs)
     assert shorter > 2
+
+
+def test_a_goal_that_cannot_be_is_told_before_anything_is_pushed(monkeypatch):
+    """The first leg of its way may be possible."""
+    problem = build_problem(load_example("push_t"))
+    wrong = Impossibility(PlanStatus.GOAL_UNREACHABLE, "it falls", "choose another goal")
+    monkeypatch.setattr(closed_loop, "find_impossibility", lambda problem: wrong)
+    loop, command = ClosedLoop(problem), problem.initial_state[3:]
+    for _ in range(20):
+        np.testing.assert_array_equal(loop.step(problem.initial_state, command), command)
+    assert loop.impossible is wrong
 
 
 def test_what_has_no_contact_is_refused():

@@ -119,3 +119,17 @@ def test_what_was_found_arrives_and_nothing_of_what_was_found_before(robot: Robo
                 if field.name == "modes":
                     a, b = ([(m.link, *m.point_world, m.weight) for m in modes] for modes in (a, b))
                 np.testing.assert_array_equal(a, b, err_msg=field.name)
+
+
+def test_a_force_of_which_nothing_is_known_is_told_all_the_same(robot: Robot) -> None:
+    """Else the controller would refuse the whole message, and hear of no contact."""
+    point = np.zeros(3)
+    contact = replace(
+        ContactEstimate.known(robot, "lbr_link_6", point, np.ones(3)),
+        force_covariance=np.diag([1e12, 4.0, 1.0]),
+        point_covariance=np.diag([1e9, 0.0, 0.0]),
+    )
+    report = from_message(ContactsMessage("base").fill(output(robot, contact)), robot, 7)
+    (told,) = report.contacts
+    np.testing.assert_allclose(told.force_covariance, np.diag([1e10, 0.04, 0.01]))
+    assert np.isfinite(told.point_covariance).all()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from contact_stack_msgs.msg import ControllerStatus
 from geometry_msgs.msg import TransformStamped
 from own_scenes import write_scene
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool
 from tf2_msgs.msg import TFMessage
 
 from contact_core.base.errors import ContactStackError
@@ -53,6 +55,7 @@ class World:
         self.joint_names = self.mover.joint_names
         self.state = self.mover.problem.initial_state
         self.feedback: list[Any] = []
+        self.said: list[JointState] = []  # where the arm was
         self.silent: set[str] = set()
         self.stamp = 0  # of all pictures, 0 for that of now
         self.frame = "lbr_link_0"
@@ -68,6 +71,7 @@ class World:
             message = JointState(name=names, position=self.state[6:13])
             message.header.stamp = to_time(time.time_ns())
             self.goals.hear_joints(message)
+            self.said.append(message)
         if "controller" not in self.silent:
             self.goals.hear_status(self.status)
 
@@ -77,7 +81,9 @@ class World:
         command = np.array(self.targets[-1].position)
         self.state = self.mover.problem.dynamics.step(self.state, command)
 
-    def run(self, stop: StopCondition | None = None) -> Any:
+    def run(
+        self, stop: StopCondition | None = None, follow: Callable[[Any], None] | None = None
+    ) -> Any:
         """Return the result; meanwhile everybody speaks."""
         over = threading.Event()
 
@@ -87,7 +93,7 @@ class World:
 
         talking = threading.Thread(target=talk)
         talking.start()
-        moved = self.goals.solve(self.mover, stop or StopCondition(), self.follow)
+        moved = self.goals.solve(self.mover, stop or StopCondition(), follow or self.follow)
         over.set()
         talking.join()
         return self.goals.answer(self.mover, moved).result()
@@ -195,6 +201,46 @@ def test_a_camera_that_stops_ends_it(tmp_path) -> None:
     result = world.run()
     assert result.status_name == "NOT_SEEN"
     assert result.remedy.startswith("camera/objects is silent about thing: ")
+
+
+def test_a_pause_ends_nothing_and_nothing_is_sent_in_it(tmp_path) -> None:
+    """The simulator repeats itself there: targets would run ahead of an arm that stands still."""
+    world = World(tmp_path, MoverNodeConfig(patience=0.4), x=0.6)
+    sent: list[int] = []
+
+    def pause(feedback: Any) -> None:
+        world.follow(feedback)
+        if len(world.targets) == 20:
+            world.silent = {"camera", "arm", "controller"}
+            world.goals.hear_pause(Bool(data=True))
+            sent.append(len(world.targets))
+            threading.Timer(1.0, go_on).start()
+
+    def go_on() -> None:
+        sent.append(len(world.targets))
+        world.silent = set()
+        world.goals.hear_pause(Bool(data=False))
+
+    result = world.run(follow=pause)
+    assert result.status_name == "SUCCEEDED", result.remedy
+    assert sent == [20, 20]
+
+
+def test_an_arm_that_is_told_to_end_ends_where_it_is(tmp_path) -> None:
+    world = World(tmp_path, x=0.6)
+    start = world.state[6:13]
+
+    def lag(feedback: Any) -> None:
+        command = np.array(world.targets[-1].position)
+        halfway = 0.5 * (world.state[6:13] + command)
+        world.state = world.mover.problem.dynamics.step(world.state, halfway)
+
+    def moves() -> bool:
+        return bool(np.abs(world.state[6:13] - start).max() > 0.05)
+
+    assert world.run(StopCondition(cancelled=moves), lag).status_name == "CANCELED"
+    np.testing.assert_array_equal(world.targets[-1].position, world.said[-1].position)
+    assert world.targets[-2].position != world.targets[-1].position
 
 
 def test_joints_are_called_as_the_driver_calls_them(tmp_path) -> None:
