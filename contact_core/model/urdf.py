@@ -82,6 +82,28 @@ def _rename_joints(model: pin.Model, names: Mapping[str, str]) -> None:
             frame.name = names.get(frame.name, frame.name)
 
 
+def check_uncoupled(text: str, arm_joints: Sequence[str], gripper_joint: str = "") -> None:
+    """Check that the joints of an arm and the one that opens its gripper move by themselves.
+
+    Args:
+        text: The URDF.
+        arm_joints: Names of the arm's joints, which no other joint may follow either.
+        gripper_joint: The joint that opens the gripper; empty without one.
+
+    Raises:
+        ModelError: If a joint follows another one; the message names both.
+    """
+    for joint in parse(text, "the URDF").findall("joint"):
+        name, mimic = joint.get("name", ""), joint.find("mimic")
+        master = mimic.get("joint", "") if mimic is not None else ""
+        if mimic is not None and (name in (*arm_joints, gripper_joint) or master in arm_joints):
+            raise ModelError(
+                f"joint '{name}' follows joint '{master}' (mimic), which controller and estimator "
+                "do not know: their kinematics would be wrong (valid: an arm whose joints move by "
+                "themselves, and which none follows)"
+            )
+
+
 def malformed(robot: ElementTree.Element, where: str) -> Iterator[str]:
     """Yield the attributes that are not the numbers they have to be, and limits that are reversed.
 

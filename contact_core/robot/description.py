@@ -29,7 +29,7 @@ from contact_core.model.elements import parse
 from contact_core.model.mesh_file import read_solids
 from contact_core.model.mjcf.model import read_mjcf
 from contact_core.model.model_file import MJCF, self_contained
-from contact_core.model.urdf import lock_joints, read_tree
+from contact_core.model.urdf import check_uncoupled, lock_joints, read_tree
 from contact_core.multibody.collision.collision_element import CollisionElement, collision_elements
 from contact_core.multibody.collision.convex_parts import convex_hulls, load_coacd
 from contact_core.multibody.collision.shapes import (
@@ -240,7 +240,8 @@ class RobotDescription:
         Raises:
             ConfigError: If the file is missing or has invalid values.
             ModelError: If the parts do not fit together, or a joint or the tool link that
-                the file names does not exist or is in the wrong place.
+                the file names does not exist or is in the wrong place, or if a joint of the arm
+                follows another one.
         """
         path = config_file("robots", name)
         values = read_extended("robots", path, _files)
@@ -258,6 +259,10 @@ class RobotDescription:
                 raise ModelError(
                     f"{path.name}: no joint '{joint}' ({choices(list(model.names)[1:])})"
                 )
+        try:
+            check_uncoupled(urdf, config.arm_joints, config.gripper_joint)
+        except ModelError as error:
+            raise ModelError(f"{path.name}: {error}") from error
         if not model.existBodyName(config.tool_link):
             links = [frame.name for frame in model.frames if frame.type == pin.FrameType.BODY]
             raise ModelError(f"{path.name}: no link '{config.tool_link}' ({choices(links)})")

@@ -13,7 +13,7 @@ import pinocchio as pin
 
 from contact_core.base.errors import ConfigError, ModelError, choices
 from contact_core.base.kernel import kernel
-from contact_core.model.urdf import lock_joints, read_tree
+from contact_core.model.urdf import check_uncoupled, lock_joints, read_tree
 from contact_core.robot.description import JointsConfig, RobotDescription, collision_shapes
 
 GRAVITY = 9.81
@@ -65,9 +65,10 @@ class Robot:
 
         Raises:
             ModelError: If a joint or link is missing, the arm is not a serial chain of
-                revolute joints, or a collision shape is not a primitive.
+                revolute joints that move by themselves, or a collision shape is not a primitive.
         """
         model = _reduced_model(urdf, joint_names)
+        check_uncoupled(urdf, joint_names, gripper_joint)
         _add_held_object(model, tool_link)
         frames = {frame.name: i for i, frame in enumerate(model.frames)}
         self.model = model

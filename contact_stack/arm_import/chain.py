@@ -194,7 +194,8 @@ def find_arm(
 
     Raises:
         ConfigError: If there is no such link, no arm, or several and nobody to ask; the message
-            lists the links at the ends of arms. If a joint of the arm slides.
+            lists the links at the ends of arms. If a joint of the arm slides or follows another
+            one, or a joint beyond it follows one of the arm.
     """
     if tip and tip not in tree.links:
         raise ConfigError(f"no link '{tip}' ({choices(tree.links, tip)})")
@@ -218,12 +219,29 @@ def find_arm(
             "joints; --base LINK begins it later)"
         )
     beyond = tree.moving_below(tree.child(path[-1])) if gripper else []
+    _check_uncoupled(tree, path, beyond)
     followed = {_master(tree.joints[name]) for name in beyond}
     # Who follows another opens nothing; a slide or a name tells most of what does.
     beyond.sort(key=lambda j: (bool(_master(tree.joints[j])), j not in followed))
     taken = {*path, *beyond}
     held = [name for name in tree.joints if tree.kind(name) in MOVING and name not in taken]
     return Arm(tuple(path), tuple(beyond), tuple(held), tip)
+
+
+def _check_uncoupled(tree: LinkTree, path: Sequence[str], beyond: Sequence[str]) -> None:
+    """Check that no joint of an arm follows another one, and none of its gripper one of these."""
+    for name in (*path, *beyond):
+        master = _master(tree.joints[name])
+        if master and (name in path or master in path):
+            before = tree.parent(name)
+            shorter = f", --tip {before} --no-gripper ends it before" * (
+                len(tree.path(before)) >= SHORTEST_ARM
+            )
+            raise ConfigError(
+                f"joint '{name}' follows joint '{master}' (mimic) in the chain of the arm, which "
+                "controller and estimator do not know: their kinematics would be wrong (valid: a "
+                f"chain of joints that move by themselves; --base LINK begins it later{shorter})"
+            )
 
 
 def _master(joint: ElementTree.Element) -> str:
@@ -243,7 +261,9 @@ def _chains(tree: LinkTree) -> list[list[str]]:
             named = _FINGER.search(joint) or (
                 _FINGER.search(child) and not tree.moving_below(child)
             )
-            slides = tree.kind(joint) == "prismatic" or _master(tree.joints[joint])
+            # What follows a joint of the arm is no finger.
+            follows = _master(tree.joints[joint]) not in ("", *chain)
+            slides = tree.kind(joint) == "prismatic" or follows
             parts = _branches(tree, chain[-1]) if len(chain) >= SHORTEST_ARM else 1
             if len(chain) >= SHORTEST_ARM - 1 and (named or slides or parts > 1):
                 break

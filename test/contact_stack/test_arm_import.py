@@ -466,3 +466,31 @@ def test_a_fixed_joint_may_have_the_name_of_its_link(tmp_path):
         imported(tmp_path, slim(*hand, *(part.replace('"l4"', '"hand"') for part in FINGER))) == 0
     )
     assert RobotDescription.load(str(tmp_path / "out" / "arm.yaml")).gripper_joint == "slide"
+
+
+@pytest.mark.parametrize(
+    ("name", "master"), [("j2", "j1"), ("j3", "j2"), ("j4", "j3"), ("j5", "j4")]
+)
+@pytest.mark.parametrize("tip", ["", "tool0"])
+def test_an_arm_with_a_joint_that_follows_another_one_is_refused(
+    name, master, tip, tmp_path, capsys
+):
+    more = [
+        link("l5", '<cylinder radius="0.04" length="0.2"/>'),
+        joint("j5", "revolute", "l4", "l5",
+              '<axis xyz="0 1 0"/><limit lower="-2" upper="2" effort="50" velocity="2"/>'),
+        link("l6", '<cylinder radius="0.04" length="0.2"/>'),
+        joint("j6", "revolute", "l5", "l6",
+              '<axis xyz="1 0 0"/><limit lower="-2" upper="2" effort="50" velocity="2"/>'),
+        '<link name="tool0"/>', joint("end", "fixed", "l6", "tool0", ""),
+    ]  # fmt: skip
+    start = f'<joint name="{name}" type="revolute">'
+    text = slim(*more).replace(start, f'{start}<mimic joint="{master}" multiplier="-1"/>')
+    words = ["--tip", tip] if tip else []
+    assert imported(tmp_path, text, *words) == cli.EXIT_ERROR
+    said = capsys.readouterr().err
+    assert f"joint '{name}' follows joint '{master}' (mimic) in the chain of the arm" in said
+    assert ("--tip l4 --no-gripper ends it before" in said) == (name == "j5")
+    if name == "j5":
+        assert imported(tmp_path, text, "--tip", "l4", "--no-gripper") == 0
+        assert "joints j5, j6 are held" in capsys.readouterr().out

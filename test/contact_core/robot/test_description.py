@@ -243,6 +243,40 @@ def test_joints_that_no_arm_has_are_named(tmp_path, old, new, reason):
         Robot.from_description(RobotDescription.load(str(path)))
 
 
+@pytest.mark.parametrize(
+    ("follower", "master", "left_out"),
+    [("A5", "A4", ""), ("A5", "A4", "lbr_A5"), ("A1", "A7", "")],
+)
+def test_an_arm_with_a_joint_that_follows_another_one_is_refused(
+    tmp_path, follower, master, left_out
+):
+    text = share("description", "urdf", "iiwa14.urdf").read_text()
+    start = text.index(f'<joint name="{follower}"')
+    end = text.index("</joint>", start)
+    text = f'{text[:end]}<mimic joint="{master}" multiplier="-1"/>{text[end:]}'
+    (tmp_path / "mine.urdf").write_text(text)
+    path = tmp_path / "mine.yaml"
+    path.write_text("extends: iiwa14\nname: mine\narm: {urdf: mine.urdf}\n")
+    names = RobotDescription.load("iiwa14").arm_joints
+    if left_out:
+        path.write_text(
+            f"{path.read_text()}arm_joints: {[name for name in names if name != left_out]}\n"
+            "joints: {home: 0.0, stiffness: 100, spring_torque: 10, effective_armature: 0.1}\n"
+        )
+    reason = f"joint 'lbr_{follower}' follows joint 'lbr_{master}'"
+    with pytest.raises(ModelError, match=f"mine.yaml: {reason}"):
+        RobotDescription.load(str(path))
+    with pytest.raises(ModelError, match=reason):
+        Robot(compose("mine", [Part(str(tmp_path / "mine.urdf"), "lbr_")]), names, "lbr_link_7")
+
+
+def test_a_gripper_is_not_opened_by_a_finger_that_follows(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("extends: iiwa14_wsg50\nname: mine\ngripper_joint: finger_right_joint\n")
+    with pytest.raises(ModelError, match="'finger_right_joint' follows joint 'finger_left_joint'"):
+        RobotDescription.load(str(path))
+
+
 def test_a_mesh_is_called_one():
     with pytest.raises(ModelError, match="collision 'shell' is a mesh"):
         shape_from_coal(triangles_to_coal(np.eye(3), np.array([[0, 1, 2]])), "shell")
