@@ -28,6 +28,7 @@ from contact_stack.arm_import.from_mjcf import origin_of, text_of
 from contact_stack.arm_import.geometry import Solid, copy_mesh, read_solids_of
 from contact_stack.arm_import.gripper import drive_gripper, hold, limits_of
 from contact_stack.arm_import.joint_values import (
+    apply_soft_limits,
     bound_joint,
     fill_limits,
     gains,
@@ -116,6 +117,8 @@ def build_robot(source: ModelSource, options: ImportOptions, folder: Path) -> Bu
         raise ModelError(NOT_FOR_MJCF)
     if options.density is not None and (weights := weigh_links(robot, options.density)):
         notes.append(weights)
+    for name in (*built.arm.joints, *built.arm.gripper):
+        apply_soft_limits(tree.joints[name], notes)
     for name in built.arm.joints:
         bound_joint(tree.joints[name], notes)
     _check_home(options.home, tree, built.arm)

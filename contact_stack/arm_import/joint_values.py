@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -11,6 +12,7 @@ import pinocchio as pin
 
 from contact_aware_control.config import SelfCollisionConfig
 from contact_aware_control.safety.command_guard import SelfCollision
+from contact_core.base.errors import ModelError
 from contact_core.base.seeds import generator
 from contact_core.robot.description import JointsConfig
 from contact_core.robot.robot import Robot
@@ -21,6 +23,7 @@ from contact_stack.arm_import.gripper import limits_of
 SPEED = 3.0  # of a joint [rad/s]
 FINGER_SPEED, FINGER_EFFORT = 0.2, 40.0  # [m/s or rad/s, N or Nm]
 TURN = 6.283  # of a joint without end stops, to both sides [rad]
+_ENDLESS = 1000.0  # range of a revolute joint that some write who mean no end stops [rad]
 STRENGTH = 3.0  # effort limit over the largest torque of weight and friction
 SPRING_SHARE = 0.6  # of the effort limit
 STIFFNESS = 4.0  # per effort limit [1/rad]: the springs' share of it is at 0.15 rad
@@ -28,6 +31,48 @@ MAX_STIFFNESS = 1000.0  # [Nm/rad]
 ARMATURE_SHARE = 2e-3  # rotor inertia per effort limit [kg m^2 / Nm]
 NOISE_SHARE = 1e-3  # of the effort limit
 _HOMES = 600  # configurations that are tried
+
+
+def apply_soft_limits(joint: ElementTree.Element, notes: list[str]) -> None:
+    """Narrow the limits of a joint to its soft ones, where its maker's controller stops it.
+
+    Args:
+        joint: Its element; changed.
+        notes: What was decided is added to it.
+
+    Raises:
+        ModelError: If a soft limit is no number.
+    """
+    controller = joint.find("safety_controller")
+    said = controller.attrib if controller is not None else {}
+    if not {"soft_lower_limit", "soft_upper_limit"} & said.keys():
+        return
+    soft_lower, soft_upper = (_soft_limit(joint, said, f"soft_{side}_limit")
+                              for side in ("lower", "upper"))  # fmt: skip
+    lower, upper = limits_of(joint)
+    narrow = max(lower, soft_lower), min(upper, soft_upper)
+    unit = "m" if joint.get("type") == "prismatic" else "rad"
+    if not narrow[0] < narrow[1]:
+        notes.append(f"joint {joint.get('name')} has soft limits of {soft_lower:g} to "
+                     f"{soft_upper:g} {unit}, which leave no range: not read")  # fmt: skip
+    elif narrow != (lower, upper):
+        notes.append(f"joint {joint.get('name')} has limits of {narrow[0]:g} to {narrow[1]:g} "
+                     f"{unit} by its soft ones, else {lower:g} to {upper:g}")  # fmt: skip
+        limit = joint.find("limit")
+        if limit is None:
+            limit = ElementTree.SubElement(joint, "limit")
+        limit.attrib.update(lower=f"{narrow[0]:.9g}", upper=f"{narrow[1]:.9g}")
+        if joint.get("type") == "continuous":
+            joint.set("type", "revolute")
+
+
+def _soft_limit(joint: ElementTree.Element, said: Mapping[str, str], key: str) -> float:
+    text = said.get(key, "0")
+    try:
+        return float(text)
+    except ValueError as error:
+        raise ModelError(f"joint '{joint.get('name')}': safety_controller {key}='{text}' (valid: "
+                         "a number)") from error  # fmt: skip
 
 
 def bound_joint(joint: ElementTree.Element, notes: list[str]) -> None:
@@ -38,7 +83,7 @@ def bound_joint(joint: ElementTree.Element, notes: list[str]) -> None:
         notes: What was decided is added to it.
     """
     lower, upper = limits_of(joint)
-    if joint.get("type") == "continuous" or not upper - lower < 2.0 * TURN:
+    if not upper - lower < _ENDLESS:
         notes.append(f"joint {joint.get('name')} turns without end: limits of +-{TURN} rad")
         lower, upper = max(lower, -TURN), min(upper, TURN)
     joint.set("type", "revolute")

@@ -494,3 +494,49 @@ def test_an_arm_with_a_joint_that_follows_another_one_is_refused(
     if name == "j5":
         assert imported(tmp_path, text, "--tip", "l4", "--no-gripper") == 0
         assert "joints j5, j6 are held" in capsys.readouterr().out
+
+
+def limits(folder: Path) -> dict[str, tuple[float, float]]:
+    """Position limits of the arm that was imported to folder/out."""
+    robot = Robot.from_description(RobotDescription.load(str(folder / "out" / "arm.yaml")))
+    return dict(zip(robot.joint_names, map(tuple, robot.position_limits.T), strict=True))
+
+
+def test_soft_limits_narrow_the_limits_and_those_that_make_no_sense_are_named(tmp_path, capsys):
+    def soft(text: str, name: str, rest: str) -> str:
+        start = f'<joint name="{name}" type="revolute">'
+        return text.replace(start, f"{start}<safety_controller {rest}/>")
+
+    text = slim(FINGER[0], FINGER[1].replace("</joint>", '<safety_controller k_velocity="1" '
+                'soft_lower_limit="0" soft_upper_limit="0.03"/></joint>'))  # fmt: skip
+    text = soft(text, "j1", 'k_velocity="10"')
+    text = soft(text, "j2", 'soft_lower_limit="-0.5" soft_upper_limit="2.5"')
+    text = soft(text, "j3", 'soft_lower_limit="1" soft_upper_limit="-1"')
+    text = soft(text, "j4", 'soft_lower_limit="-2" soft_upper_limit="2"')
+    text = text.replace('<joint name="j1" type="revolute">', '<joint name="j1" type="continuous">')
+    assert imported(tmp_path, text) == 0
+    said = capsys.readouterr().out
+    assert "joint j2 has limits of -0.5 to 2 rad by its soft ones, else -2 to 2" in said
+    assert "joint j3 has soft limits of 1 to -1 rad, which leave no range: not read" in said
+    assert "joint slide has limits of 0 to 0.03 m by its soft ones, else 0 to 0.04" in said
+    assert "joint j4 has" not in said and "joint j1 has" not in said
+    found = limits(tmp_path)
+    assert found["j2"] == (-0.5, 2.0) and found["j3"] == found["j4"] == (-2.0, 2.0)
+    assert RobotDescription.load(str(tmp_path / "out" / "arm.yaml")).open_position == 0.03
+    assert imported(tmp_path, text, "--home", "0", "-1", "0", "0") == cli.EXIT_ERROR
+    assert "joint 'j2' at -1 rad (valid: -0.5 to 2 rad)" in capsys.readouterr().err
+    assert imported(tmp_path, soft(slim(), "j2", 'soft_upper_limit="far"')) == cli.EXIT_ERROR
+    said = capsys.readouterr().err
+    assert "joint 'j2': safety_controller soft_upper_limit='far' (valid: a number)" in said
+
+
+def test_only_what_has_no_end_stops_turns_without_end(tmp_path, capsys):
+    text = slim().replace('lower="-2" upper="2"', 'lower="-6.2831853" upper="6.2831853"', 1)
+    text = text.replace('lower="-2" upper="2"', 'lower="-7.85" upper="7.85"', 1)
+    text = text.replace('lower="-2" upper="2"', 'lower="-1e16" upper="1e16"', 1)
+    assert imported(tmp_path, text) == 0
+    said = re.findall(r"joint (\w+) turns without end", capsys.readouterr().out)
+    assert said == ["j3"]
+    found = limits(tmp_path)
+    assert found["j1"] == pytest.approx((-6.2831853, 6.2831853))
+    assert found["j2"] == (-7.85, 7.85) and found["j3"] == (-6.283, 6.283)
