@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from contact_core.base.errors import ModelError
+from contact_core.base.errors import ConfigError, ModelError, choices
 from contact_core.base.lazy import needs
 from contact_core.model.model_file import package_folders
 
@@ -27,6 +27,7 @@ def expand(
 
     Raises:
         ContactStackError: If the library xacro is not installed.
+        ConfigError: If there is no such argument; the message lists those that there are.
         ModelError: If the file cannot be expanded; the message says why.
     """
     with needs("xacro"):
@@ -42,17 +43,45 @@ def expand(
             "above the file, below a package path that is given, or known to ROS)"
         )
 
+    asked = _Arguments(arguments or {})
     try:
         with _finding(substitution_args, find):
-            document = xacro.process_file(str(path), mappings=dict(arguments or {}))
+            document = xacro.process_file(str(path), mappings=asked)
     except Exception as error:  # What a file's expressions evaluate to may raise anything.
         # What is raised while it looks for a package, xacro says twice, and of what class it is.
         own = getattr(error, "exc", None)
         reason = " ".join(str(own if isinstance(own, ModelError) else error).split())
         reason = reason or type(error).__name__
         raise ModelError(f"{path}: xacro cannot expand it: {reason}") from error
+    for name in arguments or {}:
+        if name not in asked.read:
+            raise ConfigError(
+                f"{path.name} has no argument '{name}' ({choices(sorted(asked.read), name)})"
+            )
     text: str = document.toprettyxml(indent=" ")
     return text
+
+
+class _Arguments(dict[str, str]):
+    """Arguments of a xacro file.
+
+    Attributes:
+        read: Those that the file and its includes declare or use.
+    """
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        super().__init__(given)
+        self.read: set[str] = set()
+
+    def __contains__(self, name: object) -> bool:
+        # Xacro asks before it takes the default of a xacro:arg.
+        self.read.add(str(name))
+        return super().__contains__(name)
+
+    def __getitem__(self, name: str) -> str:
+        value = super().__getitem__(name)
+        self.read.add(name)
+        return value
 
 
 @contextmanager

@@ -133,7 +133,7 @@ def read_source(
 
     Raises:
         ModelError: If it cannot be read, or has what we cannot simulate.
-        ConfigError: If arguments are given to what is no xacro file.
+        ConfigError: If arguments are given to what is no xacro file, or has none of that name.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ModelWarning)

@@ -346,6 +346,26 @@ def test_a_xacro_file_is_expanded_with_arguments_and_includes(tmp_path):
         assert read_source(file, (root,)).robot.find("link").get("name") == "left_link"
 
 
+def test_arguments_that_a_xacro_file_does_not_have_are_refused(tmp_path):
+    pytest.importorskip("xacro")
+    head = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+    (tmp_path / "part.xacro").write_text(f'{head}<xacro:arg name="color" default="red"/></robot>')
+    file = tmp_path / "arm.urdf.xacro"
+    file.write_text(
+        f'{head}<xacro:arg name="mass" default="1"/><xacro:arg name="side" default="left"/>'
+        f'<xacro:include filename="{tmp_path}/part.xacro"/>'
+        '<link name="$(arg side)_$(arg bare)_$(eval free)"/></robot>'
+    )
+    valid = {"mass": "3", "color": "blue", "side": "right", "bare": "1", "free": "2"}
+    assert read_source(file, (), valid).robot.find("link").get("name") == "right_1_2"
+    with pytest.raises(
+        ConfigError,
+        match=r"arm.urdf.xacro has no argument 'mas' \(did you mean mass\? "
+        r"valid: bare, color, free, mass, side\)",
+    ):
+        read_source(file, (), {**valid, "mas": "3"})
+
+
 def slim(*more: str) -> str:
     """A URDF of four joints and primitives, quick to import, with more elements."""
     limit = '<limit lower="-2" upper="2" effort="50" velocity="2"/>'
