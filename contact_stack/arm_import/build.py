@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import textwrap
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -154,7 +155,7 @@ def build_robot(source: ModelSource, options: ImportOptions, folder: Path) -> Bu
     points = {link: np.vstack([solid.points for solid in touched[link] or seen[link]])
               for link in seen if touched[link] or seen[link]}  # fmt: skip
     _repair_inertias(robot, notes)
-    driver = drive_gripper(tree, built.arm, points, notes)
+    driver, changes = drive_gripper(tree, built.arm, points, notes)
     _check_masses(tree, source.is_mjcf)
     tool = add_tool(tree, built.arm, points, options.axis)
     reach = _reach(tree, built.arm, tool)
@@ -165,17 +166,20 @@ def build_robot(source: ModelSource, options: ImportOptions, folder: Path) -> Bu
     for joint in robot.findall("joint"):
         joint.attrib.pop(ARMATURE, None)
     values = _robot_file(options, source, built.arm, tool, driver, efforts, tree)
-    _write(built.file, robot, values)
+    _write(built.file, robot, values, changes)
     _choose_home(built, options, source, values)
-    _write(built.file, robot, values)
+    _write(built.file, robot, values, changes)
     return built
 
 
-def _write(file: Path, robot: ElementTree.Element, values: dict[str, Any]) -> None:
+def _write(
+    file: Path, robot: ElementTree.Element, values: dict[str, Any], remarks: Sequence[str]
+) -> None:
     ElementTree.indent(robot)
     file.with_suffix(".urdf").write_text(ElementTree.tostring(robot, encoding="unicode"))
     text = yaml.safe_dump(values, sort_keys=False, default_flow_style=None, width=96)
-    file.write_text(f"{HEADER}{text}")
+    lines = [line for remark in remarks for line in textwrap.wrap(remark, 94)]
+    file.write_text("".join([HEADER, *(f"# {line}\n" for line in lines), text]))
 
 
 HEADER = """# Written by contact-stack import. Guessed: stiffness, spring_torque and torque_noise,

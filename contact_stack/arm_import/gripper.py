@@ -14,11 +14,12 @@ from contact_stack.arm_import.from_mjcf import origin_of, text_of
 from contact_stack.arm_import.geometry import pose_of
 
 _WIDEST = 1.5  # of a joint without limits [rad or m]
+_ROUNDING = 1e-6  # up to which positions are the same [rad or m]
 
 
 def drive_gripper(
     tree: LinkTree, arm: Arm, points: Mapping[str, np.ndarray], notes: list[str]
-) -> str:
+) -> tuple[str, list[str]]:
     """Let one joint open the gripper, from zero on, and the others follow it.
 
     Args:
@@ -28,7 +29,8 @@ def drive_gripper(
         notes: What was decided is added to it.
 
     Returns:
-        The joint; empty if there is no gripper.
+        The joint, empty if there is no gripper; and which joints count otherwise than in the
+        model, and how, which is a note, too.
     """
     palm = tree.rigid(tree.child(arm.joints[-1]))
     masters = [name for name in arm.gripper if _mimic(tree, name) is None]
@@ -41,7 +43,7 @@ def drive_gripper(
     if loose:
         notes.append(f"gripper joints {hold(tree, loose)} are held")
     if not fingers:
-        return ""
+        return "", []
     # Joint -> where it is when the gripper is closed, and how far it moves per way of the driver.
     master, *others = fingers
     closed, opened = _ends(tree, arm, master, palm, points)
@@ -65,11 +67,35 @@ def drive_gripper(
             joint.remove(old)
         if name != driver:
             ElementTree.SubElement(joint, "mimic", joint=driver, multiplier=f"{ratio:.9g}")
+    changes = changes_of(laws)
     del laws[driver]
     unit = "m" if tree.kind(driver) == "prismatic" else "rad"
     followers = f"; {', '.join(laws)} follow" if laws else ""
     notes.append(f"gripper joint {driver}: 0 closed to {span:.3g} {unit} open{followers}")
-    return driver
+    notes += changes
+    return driver, changes
+
+
+def changes_of(laws: Mapping[str, tuple[float, float]]) -> list[str]:
+    """Say which joints do not count as in the model, and how those of the model are converted.
+
+    Args:
+        laws: Joint -> where it is in the model at zero, and how far it moves there per way of the
+            driver [m or rad, and their ratio].
+    """
+    changes: dict[str, list[str]] = {}
+    for name, (zero, slope) in laws.items():
+        moved = abs(zero) > _ROUNDING
+        if slope < 0.0:
+            start = f"{zero:.4g} - " if moved else "-"
+            how = f"run against the maker's, q = {start}q of the maker's"
+        elif moved:
+            back = "-" if zero > 0.0 else "+"
+            how = f"start elsewhere than the maker's, q = q of the maker's {back} {abs(zero):.4g}"
+        else:
+            continue
+        changes.setdefault(how, []).append(name)
+    return [f"gripper joints that {how}: {', '.join(names)}" for how, names in changes.items()]
 
 
 def hold(tree: LinkTree, joints: Sequence[str]) -> str:

@@ -22,6 +22,7 @@ from contact_stack import cli
 from contact_stack.arm_import.check import check_arm
 from contact_stack.arm_import.fit import fit_primitives
 from contact_stack.arm_import.geometry import triangles_of, write_stl
+from contact_stack.arm_import.gripper import changes_of
 from contact_stack.arm_import.joint_values import gains, inside
 from contact_stack.arm_import.source import find_model, read_source
 from tamsi_sim.robot.plant import Plant
@@ -560,3 +561,45 @@ def test_only_what_has_no_end_stops_turns_without_end(tmp_path, capsys):
     found = limits(tmp_path)
     assert found["j1"] == pytest.approx((-6.2831853, 6.2831853))
     assert found["j2"] == (-7.85, 7.85) and found["j3"] == (-6.283, 6.283)
+
+
+def test_how_a_gripper_counts_otherwise_than_its_makers_is_said(tmp_path, capsys):
+    shape = '<box size="0.02 0.01 0.08"/>'
+    text = slim(
+        link("left", shape, 0.05),
+        joint("drive", "prismatic", "l4", "left", '<axis xyz="0 1 0"/>'
+              '<limit lower="0.01" upper="0.05" effort="9" velocity="1"/>', "0 -0.055 0.2"),
+        link("right", shape, 0.05),
+        joint("second", "prismatic", "l4", "right", '<axis xyz="0 -1 0"/><mimic joint="drive"/>'
+              '<limit lower="0.01" upper="0.05" effort="9" velocity="1"/>', "0 0.055 0.2"),
+    )  # fmt: skip
+    law = "run against the maker's, q = 0.05 - q of the maker's: drive, second"
+    assert imported(tmp_path, text) == 0
+    assert f"gripper joints that {law}" in capsys.readouterr().out
+    file = tmp_path / "out" / "arm.yaml"
+    assert f"# gripper joints that {law}\n" in file.read_text()
+    # It is as wide open at the maker's 0.02 as at 0.03 here.
+    robot = Robot.from_description(RobotDescription.load(str(file)))
+    robot.set_gripper(0.03)
+    robot.update(np.zeros(4))
+    apart = robot.link_pose("right").translation - robot.link_pose("left").translation
+    assert apart == pytest.approx([0.0, 0.07, 0.0], abs=1e-6)
+    text = text.replace('lower="0.01" upper="0.05"', 'lower="0" upper="0.04"')
+    text = re.sub('"0 (-?)0.055 0.2"', r'"0 \g<1>0.005 0.2"', text)
+    text = text.replace('0 1 0"/><limit lower="0"', '0 -1 0"/><limit lower="0"')
+    assert imported(tmp_path, text.replace('0 -1 0"/><mimic', '0 1 0"/><mimic')) == 0
+    assert "the maker's" not in capsys.readouterr().out + file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("law", "said"),
+    [
+        ((0.0, 1.0), []),
+        ((0.0, -1.0), ["run against the maker's, q = -q of the maker's"]),
+        ((-0.3, -0.5), ["run against the maker's, q = -0.3 - q of the maker's"]),
+        ((-0.3, 0.5), ["start elsewhere than the maker's, q = q of the maker's + 0.3"]),
+        ((0.3, 0.0), ["start elsewhere than the maker's, q = q of the maker's - 0.3"]),
+    ],
+)
+def test_zeros_and_directions_of_fingers_are_converted(law, said):
+    assert changes_of({"finger": law}) == [f"gripper joints that {how}: finger" for how in said]
