@@ -31,6 +31,7 @@ from contact_stack.arm_import.gripper import drive_gripper, hold, limits_of
 from contact_stack.arm_import.joint_values import (
     apply_soft_limits,
     bound_joint,
+    drop_impossible_efforts,
     fill_limits,
     gains,
     inside,
@@ -167,7 +168,10 @@ def build_robot(source: ModelSource, options: ImportOptions, folder: Path) -> Bu
         joint.attrib.pop(ARMATURE, None)
     values = _robot_file(options, source, built.arm, tool, driver, efforts, tree)
     _write(built.file, robot, values, changes)
-    _choose_home(built, options, source, values)
+    carried = _choose_home(built, options, source, values)
+    if drop_impossible_efforts(tree, built.arm, carried, notes):
+        efforts = fill_limits(tree, built.arm, driver, notes)
+        values["joints"] |= _gains(source, built.arm, efforts)
     _write(built.file, robot, values, changes)
     return built
 
@@ -369,8 +373,6 @@ def _robot_file(
     tree: LinkTree,
 ) -> dict[str, Any]:
     """What the robot file says; the home is where limits are nearest to zero."""
-    effort = np.array([efforts[name] for name in arm.joints])
-    armature = np.array([source.mjcf.armature.get(name, 0.0) for name in arm.joints])
     bounds = np.array([limits_of(tree.joints[name]) for name in arm.joints]).T
     return {
         "name": options.name,
@@ -378,14 +380,27 @@ def _robot_file(
         "arm_joints": list(arm.joints),
         "tool_link": tool,
         **({"gripper_joint": driver} if driver else {}),
-        "joints": {"home": inside(np.zeros(len(effort)), bounds), **gains(effort, armature)},
+        "joints": {
+            "home": inside(np.zeros(len(arm.joints)), bounds),
+            **_gains(source, arm, efforts),
+        },
     }
+
+
+def _gains(source: ModelSource, arm: Arm, efforts: Mapping[str, float]) -> dict[str, Any]:
+    """What the robot file says of the joints besides their home."""
+    armature = [source.mjcf.armature.get(name, 0.0) for name in arm.joints]
+    return gains(np.array([efforts[name] for name in arm.joints]), np.array(armature))
 
 
 def _choose_home(
     built: Built, options: ImportOptions, source: ModelSource, values: dict[str, Any]
-) -> None:
-    """Choose where simulations start: as given, as in a keyframe, or well inside the reach."""
+) -> np.ndarray:
+    """Choose where simulations start: as given, as in a keyframe, or well inside the reach.
+
+    Returns:
+        (n) torques of the weight there [Nm].
+    """
     robot = Robot.from_description(RobotDescription.load(str(built.file)))
     start, joints = source.mjcf.start, built.arm.joints
     low, high = robot.position_limits
@@ -401,3 +416,4 @@ def _choose_home(
         home, said = search_home(robot), "chosen well inside the reach"
     values["joints"]["home"] = inside(home, robot.position_limits)
     built.notes.append(f"home: {said}")
+    return robot.gravity_torque(np.array(values["joints"]["home"]))

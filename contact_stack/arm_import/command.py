@@ -206,8 +206,6 @@ def _report(built: Built, check: ArmCheck, description: RobotDescription, file: 
         print(f"  closest links at home: {1e3 * check.clearance:.0f} mm apart")
     if len(arm.joints) < 6:
         print(f"  with {len(arm.joints)} joints it reaches few poses: its tool cannot turn freely")
-    if check.load >= 1.0:
-        print("  its motors cannot hold it at home: effort limits or masses are wrong")
     if check.force < FORCE:
         print(f"  a hand of {FORCE:g} N at the tool is more than its springs hold at home")
     print(

@@ -137,6 +137,42 @@ def fill_limits(tree: LinkTree, arm: Arm, driver: str, notes: list[str]) -> dict
     return efforts
 
 
+def drop_impossible_efforts(
+    tree: LinkTree, arm: Arm, weights: np.ndarray, notes: list[str]
+) -> bool:
+    """Remove effort limits with which the arm could not hold itself at home.
+
+    The same number at another joint stands for nothing either, so it is removed, too.
+
+    Args:
+        tree: The model, all of whose arm's joints have limits; changed.
+        arm: Its arm.
+        weights: (n) torques of the arm's weight at home [Nm].
+        notes: What was decided is added to it.
+
+    Returns:
+        Whether there were any, for :func:`fill_limits` to guess.
+    """
+    limits = {name: tree.joints[name].find("limit") for name in arm.joints}
+    efforts = {name: float(limit.get("effort", "0"))
+               for name, limit in limits.items() if limit is not None}  # fmt: skip
+    held = dict(zip(arm.joints, np.abs(weights), strict=True))
+    wrong = {name: effort for name, effort in efforts.items() if held[name] > effort}
+    if not wrong:
+        return False
+    said = [f"{name} ({held[name]:.3g} of {effort:g} Nm)" for name, effort in wrong.items()]
+    alike = [name for name, effort in efforts.items()
+             if effort in wrong.values() and name not in wrong]  # fmt: skip
+    also = f"; the same number at {', '.join(alike)} neither" if alike else ""
+    notes.append("the weight at home takes more than the model's effort limit of "
+                 f"{', '.join(said)}, so it cannot be true{also}")  # fmt: skip
+    for name in (*wrong, *alike):
+        limit = limits[name]
+        assert limit is not None
+        del limit.attrib["effort"]
+    return True
+
+
 def _weights(tree: LinkTree, arm: Arm) -> np.ndarray:
     """Largest torque of the arm's weight at each of its joints, and of their friction [Nm]."""
     model = tree.model()

@@ -603,3 +603,25 @@ def test_how_a_gripper_counts_otherwise_than_its_makers_is_said(tmp_path, capsys
 )
 def test_zeros_and_directions_of_fingers_are_converted(law, said):
     assert changes_of({"finger": law}) == [f"gripper joints that {how}: finger" for how in said]
+
+
+def test_an_effort_limit_that_cannot_hold_the_arm_is_guessed_as_a_missing_one(tmp_path, capsys):
+    words = ["--home", "0", "1.5", "0", "0", "--json", str(tmp_path / "report.json")]
+    text = slim().replace('effort="50"', 'effort="3"', 3)
+    assert imported(tmp_path, text.replace('effort="50"', 'effort="40"'), *words) == 0
+    said = capsys.readouterr().out
+    found = re.search(r"limit of j2 \(([\d.]+) of 3 Nm\), j3 \(([\d.]+) of 3 Nm\), so it", said)
+    level = [9.81 * sum(LENGTH * (k + 0.5) for k in range(n)) * np.sin(1.5) for n in (3, 2)]
+    assert [float(torque) for torque in found.groups()] == pytest.approx(level, rel=2e-3)
+    assert "so it cannot be true; the same number at j1 neither" in said
+    assert "effort limits are guessed: j1, j2, j3\n" in said
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["check"]["load"] < 0.5
+    robot = Robot.from_description(RobotDescription.load(str(tmp_path / "out" / "arm.yaml")))
+    assert robot.effort_limits[3] == 40.0 and (robot.effort_limits[:3] > 3.0 * level[1]).all()
+    assert robot.spring_torque == pytest.approx(0.6 * robot.effort_limits)
+    assert robot.stiffness == pytest.approx(4.0 * robot.effort_limits)
+    # As if they were missing.
+    assert imported(tmp_path, text.replace('effort="3"', "").replace("50", "40"), *words) == 0
+    missing = Robot.from_description(RobotDescription.load(str(tmp_path / "out" / "arm.yaml")))
+    assert missing.effort_limits == pytest.approx(robot.effort_limits)
