@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shutil
 import sys
@@ -29,6 +30,7 @@ EPILOG = """examples:
 It writes NAME.yaml, NAME.urdf, meshes and a picture of where contacts are
 located, and prints what it guessed and the line that launches the arm."""
 
+_RANDOM = 8  # letters that tempfile adds to a prefix
 _AXES = ("x", "y", "z", "-x", "-y", "-z")
 
 
@@ -99,6 +101,7 @@ def main(args: argparse.Namespace) -> int:
     name = re.sub(r"\W", "_", args.name or _name_of(args.model, path))
     folder: Path = (args.out or Path(name)).absolute()
     _check_free(folder, args.force)
+    print(f"importing {path} as '{name}'", flush=True)
     source = read_source(path, args.package_path, arguments)
     options = ImportOptions(
         name,
@@ -112,8 +115,10 @@ def main(args: argparse.Namespace) -> int:
         _ask if sys.stdin.isatty() else None,
     )
     folder.parent.mkdir(parents=True, exist_ok=True)
+    _remove_abandoned(folder.parent, name)
     # What is half done is not left behind, nor takes the place of what was whole.
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{name}_") as workplace:
+    prefix = f".{name}_{os.getpid()}_"
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=prefix) as workplace:
         made = Path(workplace) / folder.name
         made.mkdir()
         with warnings.catch_warnings():
@@ -128,6 +133,25 @@ def main(args: argparse.Namespace) -> int:
     _report(built, check, description, file)
     write_json({"robot": str(file), "notes": built.notes, "check": asdict(check)}, args.json)
     return 0
+
+
+def _remove_abandoned(folder: Path, name: str) -> None:
+    """Remove what imports of the same name left half done as they were killed."""
+    workplace = re.compile(rf"\.{name}_(\d{{1,9}})_[a-z0-9_]{{{_RANDOM}}}")
+    for path in folder.glob(f".{name}_*"):
+        match = workplace.fullmatch(path.name)
+        if match and not _is_running(int(match[1])):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass  # Somebody else's.
+    return True
 
 
 def _replace(made: Path, folder: Path) -> None:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import coal
@@ -629,3 +633,47 @@ def test_an_effort_limit_that_cannot_hold_the_arm_is_guessed_as_a_missing_one(tm
     assert imported(tmp_path, text.replace('effort="3"', "").replace("50", "40"), *words) == 0
     missing = Robot.from_description(RobotDescription.load(str(tmp_path / "out" / "arm.yaml")))
     assert missing.effort_limits == pytest.approx(robot.effort_limits)
+
+
+def test_what_a_killed_import_left_is_removed_by_the_next_one_of_that_name(
+    tmp_path, monkeypatch, capsys
+):
+    made = []
+
+    def fail(source, options, folder):
+        made.append(folder.parent)
+        raise ModelError("enough")
+
+    monkeypatch.setattr("contact_stack.arm_import.command.build_robot", fail)
+    assert imported(tmp_path, slim()) == cli.EXIT_ERROR
+    assert capsys.readouterr().out == f"importing {tmp_path}/arm.urdf as 'arm'\n"
+    (ours,) = made
+    assert not ours.exists() and f".arm_{os.getpid()}_" in ours.name
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    stay = [
+        ours,  # As if this process were another import that runs.
+        tmp_path / ".arm_settings",
+        tmp_path / f".arm_two_{dead.pid}_abcd1234",
+        tmp_path / f".arm_{dead.pid}_{os.getpid()}_abcd1234",
+    ]
+    gone = tmp_path / f".arm_{dead.pid}_abcd1234"
+    for path in (*stay, gone):
+        path.mkdir()
+        (path / "arm.yaml").write_text("")
+    assert imported(tmp_path, slim()) == cli.EXIT_ERROR
+    assert not gone.exists() and all(path.exists() for path in stay)
+
+
+def test_an_import_that_is_terminated_leaves_nothing(tmp_path):
+    (tmp_path / "arm.urdf").write_text(slim())
+    code = (
+        "import os, signal, sys\n"
+        "from contact_stack import cli\n"
+        "from contact_stack.arm_import import command\n"
+        "command.build_robot = lambda *_: os.kill(os.getpid(), signal.SIGTERM)\n"
+        "sys.exit(cli.main(['import', 'arm.urdf']))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False)
+    assert done.returncode == 128 + signal.SIGTERM
+    assert [path.name for path in tmp_path.iterdir()] == ["arm.urdf"]
