@@ -27,11 +27,13 @@ from contact_core.robot.robot import Robot
 from contact_experiments.bench.fri_robot import NAME as FRI
 from contact_experiments.bench.fri_robot import FriRobot
 from contact_experiments.fake import FakeConfig, FakeRobot, Wall
-from contact_experiments.fake.arm import START
 from contact_ros.driver_profile import CommandWriter, DriverConfig, StateReader, driver_profile
 
 PROFILE = {"lbr_fri2": "lbr_fri"}
 """The profile of a driver where it has another name."""
+
+START = (0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0)
+"""Where the arm stands at the start [rad]."""
 
 WALL = Wall("lbr_link_6", (-0.002, 0.052, 0.09), (0.0, -1.0, 0.0), -0.1165)
 """What the wrist meets 6.5 mm beside where it starts, where its torques tell the place."""
@@ -158,7 +160,7 @@ class FaultRun:
         """
         config = config or ControllerConfig()
         self.period = config.period
-        fake = FakeConfig(surface=WALL if contact else None, guard=False, seed=seed)
+        fake = FakeConfig(position=START, surface=WALL if contact else None, guard=False, seed=seed)
         self.robot: FakeRobot | FriRobot = (
             FriRobot(fake) if driver == FRI else FakeRobot(dataclasses.replace(fake, driver=driver))
         )

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
 from contact_core.base.errors import ConfigError, choices
 from contact_core.robot.description import RobotDescription
 from contact_experiments.fake import CABINET_FAULTS, FakeCabinet
@@ -106,7 +104,7 @@ class FriRobot:
         """
         self.config, self.driver = config, DRIVERS["lbr_fri"](config.namespace)
         description = RobotDescription.load(config.robot)
-        self.arm = FakeArm(description, np.array(config.position), config.stiffness)
+        self.arm = FakeArm(description, config.position, config.stiffness)
         self.arm.surface = config.surface
         body = SpringBody(self.arm, config.period)
         cabinet = CabinetConfig(float(VERSION), round(1e3 * config.period))

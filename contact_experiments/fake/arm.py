@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 import pinocchio as pin
 
+from contact_core.base.errors import ConfigError, choices
+from contact_core.base.files import share
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
 
@@ -17,10 +20,9 @@ SUBSTEP = 0.0025
 ROTOR_INERTIA = 0.1
 """Inertia of the motors as the joints feel it [kg m^2]."""
 
-START = (0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0)
-"""Where it stands at the start [rad]."""
+LBR_RANGE = (170.0, 120.0, 170.0, 120.0, 170.0, 120.0, 175.0)
+"""How far the joints of an LBR turn to either side [degrees], whatever it lifts and bears."""
 
-STIFFNESS = (800.0, 600.0, 600.0, 600.0, 400.0, 200.0, 200.0)
 POSITION_CONTROL = 20.0
 """How much stiffer the joints are in position control than on their springs."""
 
@@ -38,7 +40,7 @@ class Wall:
     """A compliant plane that one point of the arm can press against.
 
     Attributes:
-        link: The link that touches.
+        link: The link that touches; empty for the robot's tool link.
         point: (3) the point, frame of the link [m].
         normal: (3) unit vector out of the plane, world frame.
         offset: Where the plane is: the point touches at normal . point <= offset [m].
@@ -71,22 +73,22 @@ class FakeArm:
     def __init__(
         self,
         description: RobotDescription,
-        position: np.ndarray,
-        stiffness: tuple[float, ...] = STIFFNESS,
+        position: Sequence[float] | np.ndarray = (),
+        stiffness: Sequence[float] = (),
         damping_ratio: float = 0.7,
     ) -> None:
         """Put the arm at rest.
 
         Args:
             description: The composed robot.
-            position: (n) joint positions [rad].
-            stiffness: (n) K of joint impedance control [Nm/rad].
+            position: (n) joint positions [rad]; empty for the robot's home.
+            stiffness: (n) K of joint impedance control [Nm/rad]; empty for the robot's own.
             damping_ratio: Share of the critical damping.
         """
         robot = Robot.from_description(description)
         self._model, self._data = robot.model, robot.model.createData()
         self._tool_link = robot.tool_link
-        self._stiffness = np.array(stiffness)
+        self._stiffness = np.array(stiffness or description.joints.stiffness)
         self._damping_ratio = damping_ratio
         self._rotors = ROTOR_INERTIA * np.eye(robot.n)
         self.velocity_limits = robot.velocity_limits
@@ -94,7 +96,7 @@ class FakeArm:
         self.surface: Wall | None = None
         self.push = np.zeros(3)
         self.drive = Drive.IMPEDANCE
-        self.place(position)
+        self.place(np.array(position if len(position) else description.joints.home))
 
     def place(self, position: np.ndarray) -> None:
         """Put the arm somewhere, at rest.
@@ -172,7 +174,7 @@ class FakeArm:
         if surface is None:
             return np.zeros(self.q.size), 0.0
         normal = np.array(surface.normal)
-        row, point = self._row(surface.link, np.array(surface.point), normal)
+        row, point = self._row(surface.link or self._tool_link, np.array(surface.point), normal)
         return row, surface.offset - float(normal @ point)
 
     def _hand(self) -> np.ndarray:
@@ -192,3 +194,32 @@ class FakeArm:
         arm = place.rotation @ point
         wrench = np.concatenate([force, np.cross(arm, force)])
         return jacobian.T @ wrench, place.translation + arm
+
+
+def check_lbr(device: str, description: RobotDescription) -> None:
+    """Refuse an arm that a device of KUKA's LBR does not move.
+
+    Args:
+        device: What the command line calls the device.
+        description: The robot.
+
+    Raises:
+        ConfigError: If its arm is no LBR.
+    """
+    if not _is_lbr(description):
+        names = sorted(path.stem for path in share("config", "robots").glob("*.yaml"))
+        valid = [name for name in names if _is_lbr(RobotDescription.load(name))]
+        raise ConfigError(
+            f"{device} moves an LBR of KUKA's, {len(LBR_RANGE)} joints that turn up to "
+            f"{', '.join(f'{limit:g}' for limit in LBR_RANGE)} degrees, and robot "
+            f"'{description.name}' has {len(description.arm_joints)} others: be ros2_control, or "
+            f"take an LBR ({choices(valid)})"
+        )
+
+
+def _is_lbr(description: RobotDescription) -> bool:
+    """Tell by the ranges of the joints, whose names are those of the file."""
+    if len(description.arm_joints) != len(LBR_RANGE):
+        return False
+    model, most = description.arm_model(), np.deg2rad(LBR_RANGE) + 1e-3
+    return bool(np.all((model.lowerPositionLimit >= -most) & (model.upperPositionLimit <= most)))

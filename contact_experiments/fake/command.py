@@ -7,14 +7,12 @@ import time
 from collections.abc import Mapping
 from functools import partial
 
-import numpy as np
-
 from contact_core.base.config import from_mapping
 from contact_core.base.errors import ConfigError, choices
 from contact_core.base.lazy import needs
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.scene import Scene
-from contact_experiments.fake.arm import START, FakeArm, Wall
+from contact_experiments.fake.arm import FakeArm, Wall, check_lbr
 from contact_experiments.fake.cabinet import (
     CabinetBody,
     FakeCabinet,
@@ -57,6 +55,7 @@ EPILOG = """examples:
   contact-stack fake lbr_fri --fault degrees --at 5 --for 1
   contact-stack fake kuka_drivers --surface 0.2
   contact-stack fake kuka_drivers --by-hand     (then: ros2 lifecycle set /lbr/robot_manager ...)
+  contact-stack fake ros2_control --robot ur5e_wsg50
   contact-stack fake wsg50 --port 10000 --part 0.04 --fault loses_part
   contact-stack fake cabinet --fri 2.7 --period 2 --fault cable_out --at 10
   contact-stack fake cabinet --client 172.31.1.148 --scene mug_placement
@@ -64,10 +63,11 @@ EPILOG = """examples:
 
 It stands where a driver stands: start estimator and controller beside it. A hand pushes its tool
 with what is published on fake_robot/push (geometry_msgs/Vector3, newton). No physics of the
-simulator and no code of the driver profiles is in it. It talks on this machine only, and a
-hardware launch refuses it as it refuses the simulator. wsg50 is the gripper behind its TCP port,
-for gripper.launch.xml, and no node. cabinet is the robot's cabinet for a client of FRI, without
-a graph: it sends first, at its period, whether or not the client answers."""
+simulator and no code of the driver profiles is in it. ros2_control is any arm, the others are an
+LBR of KUKA's; joints, home and stiffness are those of the robot's file. It talks on this machine
+only, and a hardware launch refuses it as it refuses the simulator. wsg50 is the gripper behind
+its TCP port, for gripper.launch.xml, and no node. cabinet is the robot's cabinet for a client of
+FRI, without a graph: it sends first, at its period, whether or not the client answers."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -143,7 +143,8 @@ def main(args: argparse.Namespace) -> int:
         The exit code.
 
     Raises:
-        ConfigError: If no driver is named, it has no such fault or option, or its port is taken.
+        ConfigError: If no driver is named, it has no such fault or option, does not move such an
+            arm, or its port is taken.
         ContactStackError: If a driver is named and ROS is not installed.
     """
     if args.list_faults:
@@ -244,10 +245,13 @@ def _be_cabinet(args: argparse.Namespace) -> int:
     )
     body: CabinetBody
     if args.scene:
-        body = SceneBody(Scene.load(args.scene).every(1e-3 * args.period), args.seed)
+        scene = Scene.load(args.scene).every(1e-3 * args.period)
+        check_lbr(CABINET, scene.robot)
+        body = SceneBody(scene, args.seed)
     else:
         description = RobotDescription.load(args.robot)
-        arm = FakeArm(description, np.array(START))
+        check_lbr(CABINET, description)
+        arm = FakeArm(description)
         arm.surface = None if args.surface is None else floor(args.surface)
         body = SpringBody(arm, 1e-3 * args.period)
     began = time.monotonic()
@@ -271,4 +275,4 @@ def floor(height: float) -> Wall:
     Returns:
         The surface.
     """
-    return Wall("tool", (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), height)
+    return Wall("", (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), height)

@@ -67,7 +67,7 @@ class RestartsElsewhere(Dies):
 
     def end(self) -> None:
         """Start again, elsewhere."""
-        self.device.arm.place(self.device.arm.q + ELSEWHERE * np.eye(7)[0])
+        self.device.arm.place(self.device.arm.q + ELSEWHERE * np.eye(self.device.arm.q.size)[0])
         super().end()
 
 
@@ -242,10 +242,10 @@ class ForeignStates(RobotFault):
             reading,
             stamp=reading.stamp + 1_000_000,
             position=self._position,
-            velocity=np.zeros(7),
+            velocity=np.zeros(self._position.size),
             command=self._position,
             interpolator=self._position,
-            external_torque=np.zeros(7),
+            external_torque=np.zeros(self._position.size),
             publisher=1,
         )
         return [reading, other]

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -29,6 +29,7 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 JOINTS = 7
+"""Of an LBR, in every message of the Fast Robot Interface."""
 
 # Values of the Fast Robot Interface.
 MONITORING_READY, COMMANDING_WAIT, COMMANDING_ACTIVE = 2, 3, 4
@@ -49,12 +50,12 @@ class Reading:
 
     Attributes:
         stamp: The robot's clock, in Unix time [ns].
-        position: (7) measured joint positions [rad].
-        velocity: (7) joint velocities [rad/s].
-        command: (7) the command in use [rad].
-        interpolator: (7) position of the motion below the commands [rad]; NaN when monitored.
-        joint_torque: (7) measured joint torques, positive where they accelerate the joint [Nm].
-        external_torque: (7) estimated torque of the environment [Nm].
+        position: (n) measured joint positions [rad].
+        velocity: (n) joint velocities [rad/s].
+        command: (n) the command in use [rad].
+        interpolator: (n) position of the motion below the commands [rad]; NaN when monitored.
+        joint_torque: (n) measured joint torques, positive where they accelerate the joint [Nm].
+        external_torque: (n) estimated torque of the environment [Nm].
         sample_time: Send period of the robot [s].
         session: Session state of the Fast Robot Interface.
         quality: Its connection quality.
@@ -93,6 +94,7 @@ class Driver(ABC):
         depth: Length of its queues.
         smoothing: Time constant of the low-pass on commands [s].
         has_guard: Whether it checks commands itself, and ends where one is beyond a limit.
+        moves_any_arm: Whether it moves other arms than KUKA's LBR.
     """
 
     name: ClassVar[str]
@@ -103,12 +105,15 @@ class Driver(ABC):
     depth: ClassVar[int] = 1
     smoothing: ClassVar[float] = 0.0
     has_guard: ClassVar[bool] = False
+    moves_any_arm: ClassVar[bool] = False
 
-    def __init__(self, namespace: str = "/") -> None:
+    def __init__(self, namespace: str = "/", arm_joints: Sequence[str] = ()) -> None:
         """Start in a namespace.
 
         Args:
             namespace: That of the driver, from the root.
+            arm_joints: (n) what the robot's file calls the joints, for a driver that has no names
+                of its own.
         """
         self.namespace = namespace.strip("/")
 
@@ -131,7 +136,7 @@ class Driver(ABC):
             message: The message.
 
         Returns:
-            (7) joint positions [rad]; None if the driver's controller refuses it.
+            (n) joint positions [rad]; None if the driver's controller refuses it.
         """
 
     @abstractmethod
@@ -139,7 +144,7 @@ class Driver(ABC):
         """Make a command, as somebody else would.
 
         Args:
-            position: (7) joint positions [rad].
+            position: (n) joint positions [rad].
 
         Returns:
             The message.
@@ -219,7 +224,7 @@ class Broadcasters(Driver):
 
     def encode(self, reading: Reading) -> list[tuple[str, Any]]:
         """Turn a reading into messages; see :class:`Driver`."""
-        unknown = np.full(JOINTS, np.nan)
+        unknown = np.full(len(self.joint_names), np.nan)
         velocity = reading.velocity if self.has_velocity else unknown
         measured = self.torque_sign * reading.joint_torque
         joints = _joint_state(self, reading, reading.position, velocity, measured)
@@ -231,13 +236,18 @@ class Ros2ControlDriver(Broadcasters):
     """A forward position controller, which copies what it is sent."""
 
     name = "ros2_control"
-    joint_names = LbrFri1.joint_names
     command_topic = "forward_position_controller/commands"
     command_type = Float64MultiArray
+    moves_any_arm = True
+
+    def __init__(self, namespace: str = "/", arm_joints: Sequence[str] = ()) -> None:
+        """Start in a namespace, with the joints of the robot's file; see :class:`Driver`."""
+        super().__init__(namespace)
+        self.joint_names = tuple(arm_joints)
 
     def decode(self, message: Any) -> np.ndarray | None:
         """Take a command; one of another size is refused."""
-        return np.array(message.data) if len(message.data) == JOINTS else None
+        return np.array(message.data) if len(message.data) == len(self.joint_names) else None
 
     def encode_command(self, position: np.ndarray) -> Any:
         """Make a command; see :class:`Driver`."""
@@ -256,7 +266,7 @@ class KukaSunriseDriver(Broadcasters):
     has_velocity = False
     torque_sign = TORQUE_SIGN
 
-    def __init__(self, namespace: str = "/") -> None:
+    def __init__(self, namespace: str = "/", arm_joints: Sequence[str] = ()) -> None:
         """Start in a namespace; see :class:`Driver`."""
         super().__init__(namespace)
         prefix = f"{self.namespace}_" if self.namespace else ""

@@ -40,7 +40,8 @@ class BeyondLimits(RobotFault):
 
     def altered(self, reading: Reading) -> Reading:
         """Move the joint."""
-        beyond = self.device.arm.position_limits[0][3] - 0.1
+        lowest = self.device.arm.position_limits[0]
+        beyond = lowest[_fourth(lowest)] - 0.1
         return replace(
             reading, position=_put(reading.position, beyond), command=_put(reading.command, beyond)
         )
@@ -144,8 +145,9 @@ class DriftingEncoder(RobotFault):
 
     def altered(self, reading: Reading) -> Reading:
         """Add what it has drifted."""
-        drift = 0.05 * (self.device.time - self._begun)
-        return replace(reading, position=_put(reading.position, reading.position[3] + drift))
+        position = reading.position.copy()
+        position[_fourth(position)] += 0.05 * (self.device.time - self._begun)
+        return replace(reading, position=position)
 
 
 class NoTorque(RobotFault):
@@ -155,7 +157,7 @@ class NoTorque(RobotFault):
 
     def altered(self, reading: Reading) -> Reading:
         """Leave it out."""
-        return replace(reading, external_torque=np.zeros(7))
+        return replace(reading, external_torque=np.zeros_like(reading.external_torque))
 
 
 class DriftingTorque(DriftingEncoder):
@@ -166,7 +168,7 @@ class DriftingTorque(DriftingEncoder):
     def altered(self, reading: Reading) -> Reading:
         """Add what it has drifted."""
         torque = reading.external_torque.copy()
-        torque[[1, 3]] += 5.0 * (self.device.time - self._begun)
+        torque[1:4:2] += 5.0 * (self.device.time - self._begun)
         return replace(reading, external_torque=torque)
 
 
@@ -332,7 +334,12 @@ class OpenLoop(RobotFault):
 
 
 def _put(values: np.ndarray, value: float) -> np.ndarray:
-    """Return the joints with another value for the fourth."""
+    """Return the joints with another value for the fourth, or for the last of fewer."""
     changed = values.copy()
-    changed[3] = value
+    changed[_fourth(values)] = value
     return changed
+
+
+def _fourth(values: np.ndarray) -> int:
+    """Return where the fourth joint is, or the last of fewer."""
+    return min(4, values.size) - 1

@@ -11,7 +11,7 @@ import numpy as np
 from contact_core.base.errors import ConfigError, choices
 from contact_core.base.seeds import generator
 from contact_core.robot.description import RobotDescription
-from contact_experiments.fake.arm import START, STIFFNESS, Drive, FakeArm, Wall
+from contact_experiments.fake.arm import Drive, FakeArm, Wall, check_lbr
 from contact_experiments.fake.drivers import (
     COMMANDING_ACTIVE,
     DRIVERS,
@@ -37,8 +37,8 @@ class FakeConfig:
         driver: One of DRIVERS.
         namespace: Of the driver.
         robot: The robot's description.
-        position: (7) where it stands at the start [rad].
-        stiffness: (7) of its joint impedance control [Nm/rad].
+        position: (n) where it stands at the start [rad]; empty for the robot's home.
+        stiffness: (n) of its joint impedance control [Nm/rad]; empty for the robot's own.
         surface: What it can touch.
         period: Of its states [s].
         guard: Whether driver and robot check commands, as the real ones do: without, it can be
@@ -54,8 +54,8 @@ class FakeConfig:
     driver: str = "lbr_fri"
     namespace: str = "/"
     robot: str = "iiwa14_wsg50"
-    position: tuple[float, ...] = START
-    stiffness: tuple[float, ...] = STIFFNESS
+    position: tuple[float, ...] = ()
+    stiffness: tuple[float, ...] = ()
     surface: Wall | None = None
     period: float = 0.005
     guard: bool = True
@@ -113,16 +113,16 @@ class FakeRobot:
     Attributes:
         arm: The body; what it really does.
         driver: The messages.
-        target: (7) the last command the driver took [rad].
-        command: (7) the command in use, after the driver's low-pass [rad].
-        interpolator: (7) position of the motion below the commands [rad].
+        target: (n) the last command the driver took [rad].
+        command: (n) the command in use, after the driver's low-pass [rad].
+        interpolator: (n) position of the motion below the commands [rad].
         session: Session state; commands count while it is COMMANDING_ACTIVE.
         quality: Connection quality.
         safety: Safety state.
         drives: Drive state.
         control_mode: Control mode.
         silent: Whether the driver's process is gone.
-        intruder: (7) what somebody else commands [rad]; None if nobody does.
+        intruder: (n) what somebody else commands [rad]; None if nobody does.
         stopped: Why driver or robot ended by themselves; empty if they did not.
         controlled: Whether a controller runs.
         controller_restarted: Whether it has just been started anew.
@@ -137,20 +137,23 @@ class FakeRobot:
             config: What it is.
 
         Raises:
-            ConfigError: If there is no such driver.
+            ConfigError: If there is no such driver or robot, or that driver does not move it.
         """
         self.config = config = config or FakeConfig()
         if config.driver not in DRIVERS:
             raise ConfigError(
                 f"unknown driver '{config.driver}' ({choices(DRIVERS, config.driver)})"
             )
-        self.driver = DRIVERS[config.driver](config.namespace)
+        driver = DRIVERS[config.driver]
         description = RobotDescription.load(config.robot)
-        self.arm = FakeArm(description, np.array(config.position), config.stiffness)
+        if not driver.moves_any_arm:
+            check_lbr(driver.name, description)
+        self.driver = driver(config.namespace, description.arm_joints)
+        self.arm = FakeArm(description, config.position, config.stiffness)
         self.arm.surface = config.surface
         self._rng = generator(config.seed, "fake robot")
         self._slot = FaultSlot(self, FAULTS, config.period)
-        self._torque = np.zeros(len(config.position))
+        self._torque = np.zeros(self.arm.q.size)
         self.ticks = 0
         self.epoch = EPOCH
         self.stopped = ""

@@ -15,6 +15,7 @@ from contact_aware_control.safety.status import Mode, Request
 from contact_core.base.config import from_mapping
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
+from contact_experiments.bench.fault_run import START
 from contact_experiments.fake import FakeConfig, FakeRobot
 from contact_ros.driver_profile import DriverConfig, MessageError, driver_profile
 
@@ -37,7 +38,7 @@ class LinkBench:
 
     def __init__(self, driver: str = "lbr_fri", **values: object) -> None:
         """Activate the loop."""
-        self.robot = FakeRobot(FakeConfig(driver=driver, guard=False))
+        self.robot = FakeRobot(FakeConfig(driver=driver, position=START, guard=False))
         name = PROFILES.get(driver, driver)
         description = RobotDescription.load("iiwa14_wsg50")
         self._profile = driver_profile(name, DriverConfig(), PERIOD, description.arm_joints)

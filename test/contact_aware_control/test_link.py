@@ -11,7 +11,8 @@ from link_bench import LinkBench
 
 from contact_aware_control.safety.status import LinkState, Mode, Request, Status
 from contact_core.robot.arm_state import RobotCondition
-from contact_experiments.fake.arm import STIFFNESS, Wall
+from contact_core.robot.description import RobotDescription
+from contact_experiments.fake import Wall
 
 FLOOR = Wall("tool", (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), 0.2)
 ALL = ("lbr_fri", "lbr_fri2", "kuka_drivers", "ros2_control")
@@ -109,7 +110,8 @@ def test_each_fault_is_held_named_and_resumed(driver, fault, name, periods):
     run.run(0.02)
     first = run.commands[began]
     # Commands begin where the robot is, whatever it did meanwhile.
-    torque = run.robot.arm.external_torque / np.array(STIFFNESS)
+    stiffness = RobotDescription.load(run.robot.config.robot).joints.stiffness
+    torque = run.robot.arm.external_torque / np.array(stiffness)
     np.testing.assert_allclose(first + torque, rested, atol=3e-3)
     run.run(0.3)
     assert run.last.mode is Mode.TRACKING

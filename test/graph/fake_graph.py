@@ -18,7 +18,6 @@ from rclpy.qos import qos_profile_sensor_data
 
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
-from contact_experiments.fake.robot import START
 from contact_ros.client import GraphClient
 from contact_ros.geometry import to_pose
 from contact_stack.launch import NodeGraph, find_launch_file, parse
@@ -65,8 +64,9 @@ class FakeGraph:
 
     def goal(self, strokes: int) -> FollowPoseTrajectory.Goal:
         """Return a goal that leads the tool down and up again, some times."""
-        robot = Robot.from_description(RobotDescription.load("iiwa14_wsg50"))
-        robot.update(np.array(START))
+        description = RobotDescription.load("iiwa14_wsg50")
+        robot = Robot.from_description(description)
+        robot.update(np.array(description.joints.home))
         goal = FollowPoseTrajectory.Goal()
         for k in range(2 * strokes):
             moment = Duration(seconds=(k + 1) * STROKE_TIME).to_msg()

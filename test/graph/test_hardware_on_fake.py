@@ -32,7 +32,6 @@ from contact_core.base.files import share
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
 from contact_experiments.fake import DRIVERS
-from contact_experiments.fake.robot import START
 from contact_ros.client import GraphClient
 from contact_ros.geometry import to_pose
 
@@ -48,8 +47,9 @@ pytestmark = [pytest.mark.graph, pytest.mark.verify]
 
 def short_way_down() -> FollowPoseTrajectory.Goal:
     """A goal 3 mm below where the fake robot starts."""
-    robot = Robot.from_description(RobotDescription.load("iiwa14_wsg50"))
-    robot.update(np.array(START))
+    description = RobotDescription.load("iiwa14_wsg50")
+    robot = Robot.from_description(description)
+    robot.update(np.array(description.joints.home))
     point = PoseTrajectoryPoint(
         time_from_start=Duration(seconds=2.0).to_msg(), pose=to_pose(robot.tool_pose())
     )
@@ -185,8 +185,9 @@ def look_at_the_page(reader: Reader) -> None:
     """See the arm where it is, and the controller's state, whatever the driver calls its joints."""
     address = re.search(r"live page at (http://\S+)", reader.log.read_text())
     assert address is not None
-    robot = Robot.from_description(RobotDescription.load("iiwa14_wsg50"))
-    robot.update(np.array(START))
+    description = RobotDescription.load("iiwa14_wsg50")
+    robot = Robot.from_description(description)
+    robot.update(np.array(description.joints.home))
     last = visit(address[1], 3.0).poses["/robot/lbr_A7"]
     np.testing.assert_allclose(
         last.translation, robot.link_pose("lbr_link_7").translation, atol=0.02

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -426,6 +427,16 @@ assert not [name for name in sys.modules if name.startswith("rclpy")]
 def test_names_the_drivers_without_their_messages() -> None:
     assert tuple(DRIVERS) == command.DRIVERS
     assert FakeConfig().robot == command.ROBOT
+
+
+def test_a_cabinet_refuses_an_arm_that_is_no_lbr(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scene = tmp_path / "scene.yaml"
+    scene.write_text("{name: five, robot: {description: ur5e}}")
+    for words in (["--robot", "fr3_wsg50"], ["--scene", str(scene)]):
+        assert main(["fake", "cabinet", *words]) == 2
+        assert "cabinet moves an LBR of KUKA's" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

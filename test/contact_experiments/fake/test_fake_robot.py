@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
 import pytest
+import yaml
 
 from contact_core.base.errors import ConfigError
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
+from contact_experiments.bench.fault_run import START
 from contact_experiments.fake import DRIVERS, FAULTS, FakeConfig, FakeRobot, Wall
-from contact_experiments.fake.arm import STIFFNESS
+from contact_experiments.fake.command import floor
 from contact_experiments.fake.drivers import COMMANDING_ACTIVE
-from contact_experiments.fake.robot import START
 
-FREE = FakeConfig(position_noise=0.0, torque_noise=0.0)
+FREE = FakeConfig(position=START, position_noise=0.0, torque_noise=0.0)
+STIFFNESS = RobotDescription.load(FREE.robot).joints.stiffness
 FLOOR = Wall("tool", (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), 0.2)
 
 
@@ -41,6 +44,28 @@ def motion(fault: str = "") -> tuple[FakeRobot, list[str]]:
         robot.take(robot.driver.encode_command(np.array(START) + 1e-3 * tick))
         sent.append(str(robot.step()))
     return robot, sent
+
+
+def five_joints(folder: Path) -> str:
+    """Write the file of an arm that is an UR5e up to its fifth joint; return its path."""
+    whole = RobotDescription.load("ur5e")
+    urdf = folder / "five.urdf"
+    urdf.write_text(whole.urdf)
+    joints = whole.joints
+    values = {
+        "name": "five",
+        "arm": {"urdf": str(urdf)},
+        "arm_joints": list(whole.arm_joints[:5]),
+        "tool_link": "wrist_2_link",
+        "joints": {
+            "home": list(joints.home[:5]),
+            "stiffness": list(joints.stiffness[:5]),
+            "spring_torque": list(joints.spring_torque[:5]),
+        },
+    }
+    path = folder / "five.yaml"
+    path.write_text(yaml.safe_dump(values))
+    return str(path)
 
 
 @pytest.fixture(scope="module")
@@ -193,6 +218,53 @@ def test_every_driver_takes_what_it_calls_a_command(driver: str) -> None:
     np.testing.assert_allclose(robot.arm.q, np.array(START) + 0.1, atol=1e-3)
     assert {item.topic for item in sent} == set(robot.driver.state_topics)
     assert all(type(s.message) is robot.driver.state_topics[s.topic] for s in sent)
+
+
+@pytest.mark.parametrize("arm", ["ur5e_wsg50", "fr3", "five"])
+def test_ros2_control_is_any_arm(arm: str, tmp_path: Path) -> None:
+    """Joints, posture and stiffness are those of the robot's file."""
+    arm = five_joints(tmp_path) if arm == "five" else arm
+    description = RobotDescription.load(arm)
+    home = np.array(description.joints.home)
+    robot = FakeRobot(replace(FREE, driver="ros2_control", robot=arm, position=()))
+    np.testing.assert_array_equal(robot.arm.q, home)
+    sent = go(robot, home + 0.05, 200)
+    assert tuple(sent[-1].message.name) == description.arm_joints
+    np.testing.assert_allclose(robot.arm.q, home + 0.05, atol=2e-3)
+    robot.inject("pushed", 10.0)
+    go(robot, home, 400)
+    sag = (robot.arm.q - home) * np.array(description.joints.stiffness)
+    np.testing.assert_allclose(sag, robot.arm.external_torque, atol=1e-2)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_every_fault_happens_to_an_arm_of_five_joints(name: str, tmp_path: Path) -> None:
+    # The driver reports neither session nor command, so that not every fault shows.
+    config = replace(FREE, driver="ros2_control", robot=five_joints(tmp_path), position=())
+    robot = FakeRobot(replace(config, guard=False))
+    robot.inject(name)
+    home = robot.arm.q.copy()
+    sent = go(robot, home + 0.05, 40)
+    assert all(len(item.message.position) == home.size for item in sent)
+    robot.cure()
+    here = robot.arm.q.copy()
+    go(robot, here, 100)
+    np.testing.assert_allclose(robot.arm.q, here, atol=1e-2)
+
+
+def test_its_tool_meets_a_floor_whatever_its_link_is_called() -> None:
+    robot = FakeRobot(replace(FREE, driver="ros2_control", robot="ur5e", position=()))
+    height = robot.arm.point("tool0", np.zeros(3))[2]
+    robot.arm.surface = floor(height + 0.002)
+    go(robot, robot.arm.q.copy(), 100)
+    assert robot.arm.contact_force > 0.5
+
+
+@pytest.mark.parametrize("driver", ["lbr_fri", "lbr_fri2", "kuka_drivers"])
+@pytest.mark.parametrize("arm", ["ur5e_wsg50", "fr3", "two_iiwas"])
+def test_a_driver_of_kuka_s_refuses_other_arms(driver: str, arm: str) -> None:
+    with pytest.raises(ConfigError, match=f"{driver} moves .* '{arm}' .*ros2_control.*iiwa14, "):
+        FakeRobot(FakeConfig(driver=driver, robot=arm))
 
 
 def test_unknown_names_are_refused() -> None:

@@ -68,6 +68,18 @@ def test_a_command_arrives(robot: FakeRobot, profile: DriverProfile) -> None:
     np.testing.assert_array_equal(robot.target, command)
 
 
+def test_another_arm_than_an_lbr_is_read_alike() -> None:
+    config = FakeConfig(driver="ros2_control", namespace=NAMESPACE, robot="ur5e", guard=False)
+    robot = FakeRobot(replace(config, position_noise=0.0))
+    joints = RobotDescription.load("ur5e").arm_joints
+    profile = driver_profile("ros2_control", DriverConfig(), 0.005, joints, NAMESPACE)
+    assert tuple(profile.joint_names) == robot.driver.joint_names
+    np.testing.assert_allclose(received(robot, profile).position, robot.arm.q)
+    command = robot.arm.q + np.arange(6.0)
+    robot.take(profile.encode_command(command))
+    np.testing.assert_array_equal(robot.target, command)
+
+
 def test_both_read_the_same_topics(robot: FakeRobot, profile: DriverProfile) -> None:
     assert profile.command_topic == robot.driver.command_topic
     assert profile.command_type is robot.driver.command_type
