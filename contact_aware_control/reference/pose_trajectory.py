@@ -18,6 +18,12 @@ from contact_core.robot.robot import Robot
 RUN_OUT = 0.3
 """Time in which the speed at the start fades, or until the first pose if that is sooner [s]."""
 
+POSE_DIRECTIONS = 6
+"""As many joints choose position and rotation of a tool independently."""
+
+NEAR = 1 / 3
+"""Share of the start tolerance that an arm of fewer joints may stay away from a pose."""
+
 # Reach and joint speed are checked at this many points of every segment.
 CHECKS_PER_SEGMENT = 20
 
@@ -152,7 +158,7 @@ class PoseTrajectory(PoseReference):
             for k in range(1, CHECKS_PER_SEGMENT + 1):
                 let_tick_run()
                 pose = self.sample(self.times[segment] + k * step)
-                found = reached(search, pose, q, f"pose {segment + 1}")
+                found = reached(search, pose, q, tolerance, f"pose {segment + 1}")
                 speed = np.abs(found - q) / step
                 joint = int(np.argmax(speed - robot.velocity_limits))
                 # The first step also makes up the distance to the start pose.
@@ -203,25 +209,38 @@ class PoseTrajectory(PoseReference):
             previous = time
 
 
-def reached(search: InverseKinematics, pose: pin.SE3, q: np.ndarray, what: str) -> np.ndarray:
+def reached(
+    search: InverseKinematics, pose: pin.SE3, q: np.ndarray, tolerance: StartTolerance, what: str
+) -> np.ndarray:
     """Return joint positions (n) that bring the tool to a pose [rad].
+
+    An arm of fewer than six joints misses nearly every pose by a little, so that it is let off
+    with a share NEAR of the tolerance.
 
     Args:
         search: Of the arm.
         pose: Of the tool, world frame.
         q: (n) where it is before [rad].
+        tolerance: How far from the arm a motion may start.
         what: What the pose is, for the error.
 
     Raises:
         TrajectoryError: If there are none on the way from there.
     """
     found = search.solve(pose, q)
-    if found.status is not InverseKinematicsStatus.CONVERGED:
-        raise TrajectoryError(
-            f"{what}: {found.status.value} (it stays {found.position_error:.3f} m and "
-            f"{found.rotation_error:.3f} rad away)"
+    if found.status is InverseKinematicsStatus.CONVERGED:
+        return found.q
+    away, turned = found.position_error, found.rotation_error
+    text = f"it stays {away:.3g} m and {turned:.3g} rad away"
+    if q.size < POSE_DIRECTIONS:
+        position, rotation = NEAR * tolerance.position, NEAR * tolerance.rotation
+        if away <= position and turned <= rotation:
+            return found.q
+        text += (
+            f", valid: <= {position:.3g} m and {rotation:.3g} rad; with {q.size} joints it cannot "
+            "choose position and rotation independently"
         )
-    return found.q
+    raise TrajectoryError(f"{what}: {found.status.value} ({text})")
 
 
 def _faded(passed: float) -> float:

@@ -332,7 +332,7 @@ class PoseStream(PoseReference):
             let_tick_run()
             pose = self.sample(time)
             way = float(np.linalg.norm(pose.translation - self.origin.translation))
-            q = reached(search, pose, q, f"after {way:.3f} m")
+            q = reached(search, pose, q, tolerance, f"after {way:.3f} m")
 
 
 @lru_cache(maxsize=1)  # asked twice a tick
