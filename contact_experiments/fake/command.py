@@ -32,6 +32,7 @@ DRIVERS = ("lbr_fri", "lbr_fri2", "kuka_drivers", "ros2_control")
 GRIPPER = "wsg50"
 CABINET = "cabinet"
 PORTS = {GRIPPER: 10000, CABINET: 30200}
+LAST_PORT = 65535
 DEVICES = (*DRIVERS, *PORTS)
 ROBOT = "iiwa14_wsg50"
 
@@ -230,6 +231,8 @@ def _be_gripper(args: argparse.Namespace) -> int:
 
 
 def _be_cabinet(args: argparse.Namespace) -> int:
+    if not 1 <= args.port <= LAST_PORT:
+        raise ConfigError(f"port {args.port} of a cabinet's client (valid: 1 to {LAST_PORT})")
     config = from_mapping(
         CabinetConfig,
         {

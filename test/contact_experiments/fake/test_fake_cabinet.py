@@ -439,6 +439,13 @@ def test_a_cabinet_refuses_an_arm_that_is_no_lbr(
         assert "cabinet moves an LBR of KUKA's" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("port", ["0", "-1", "70000"])
+def test_a_cabinet_s_client_has_a_port(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fake", "cabinet", "--port", port]) == 2
+    assert f"port {port} of a cabinet's client" in (error := capsys.readouterr().err)
+    assert "1 to 65535" in error
+
+
 @pytest.mark.parametrize(
     ("words", "whose"),
     [
