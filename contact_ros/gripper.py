@@ -69,19 +69,22 @@ class GripperMotion:
         state: JointState,
         judge: Callable[[GripperCommand, JointState], Ending | None],
         refusal: Callable[[GripperCommand], str] = lambda command: "",
+        turns: bool = False,
     ) -> None:
         """Start at rest.
 
         Args:
-            widest: Largest position of a finger [m].
+            widest: Largest position of a finger [m or rad].
             state: The gripper at the start.
             judge: Says after each tick how the motion ended; None while it goes on.
             refusal: Says why a command cannot be followed now; empty if it can.
+            turns: Whether the gripper's joint turns.
         """
         self._widest = widest
         self._state = state
         self._judge = judge
         self._refusal = refusal
+        self._units = ("rad", "Nm") if turns else ("m", "N")
         self._lock = threading.Lock()
         self._command: GripperCommand | None = None
         self._client: Client | None = None
@@ -97,9 +100,10 @@ class GripperMotion:
         Raises:
             MessageError: If it cannot.
         """
-        number(command.position, "position [m]", 0.0, self._widest + REACHED)
-        number(command.max_effort, "effort [N]", 0.0, STRONGEST)
-        number(command.max_speed, "speed [m/s]", SLOWEST, math.inf)
+        length, force = self._units
+        number(command.position, f"position [{length}]", 0.0, self._widest + REACHED)
+        number(command.max_effort, f"effort [{force}]", 0.0, STRONGEST)
+        number(command.max_speed, f"speed [{length}/s]", SLOWEST, math.inf)
         if reason := self._refusal(command):
             raise MessageError(reason)
 
@@ -197,8 +201,8 @@ class GripperServer(ABC):
         Args:
             node: The gripper's node.
             motion: The gripper's motion.
-            joint: Name of the gripper's joint; its position is that of a finger [m].
-            default_effort: Force of a finger for goals that state none [N].
+            joint: Name of the gripper's joint; its position is that of a finger [m or rad].
+            default_effort: Force of a finger for goals that state none [N or Nm].
             now: The time on the clock of the gripper's states [ns].
         """
         self.joint = joint

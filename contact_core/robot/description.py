@@ -300,12 +300,21 @@ class RobotDescription:
 
     @property
     def open_position(self) -> float:
-        """Largest position of a finger [m]; infinite without a gripper."""
+        """Largest position of a finger [m or rad]; infinite without a gripper."""
         model = self.model()
         if not model.existJointName(self.gripper_joint):
             return math.inf
         joint = model.joints[model.getJointId(self.gripper_joint)]
         return float(model.upperPositionLimit[joint.idx_q])
+
+    @property
+    def gripper_turns(self) -> bool:
+        """Whether the gripper's joint turns: in rad and Nm is then what else is in m and N."""
+        model = self.model()
+        if not model.existJointName(self.gripper_joint):
+            return False
+        kind = model.joints[model.getJointId(self.gripper_joint)].shortname()
+        return bool(kind.startswith("JointModelR"))
 
     def model(self) -> pin.Model:
         """Return the kinematic tree of arm and gripper, one finger following the other."""
@@ -315,7 +324,7 @@ class RobotDescription:
         """Return the model of the arm alone with the gripper as part of its last link.
 
         Args:
-            gripper_position: Where the fingers are held [m].
+            gripper_position: Where the fingers are held [m or rad].
 
         Returns:
             A model with nq = nv = n whose joints are in the order of ``arm_joints``, and

@@ -11,9 +11,9 @@ class GripperCommand:
     """What the gripper should do.
 
     Attributes:
-        position: Finger position [m], half the opening.
-        max_effort: Force of one finger it may use [N].
-        max_speed: Speed of one finger, at most that of the gripper [m/s].
+        position: Finger position [m], half the opening; angle of a joint that turns [rad].
+        max_effort: Force of one finger it may use [N or Nm].
+        max_speed: Speed of one finger, at most that of the gripper [m/s or rad/s].
         stop: Whether it ends a motion where it is: the position is that of the fingers.
     """
 

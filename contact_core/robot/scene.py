@@ -25,6 +25,9 @@ ENVIRONMENT = "environment"
 Link = tuple[str, str]
 """Names of an instance and of one of its links."""
 
+STROKE_TIME = 0.55
+"""What the fingers of a WSG 50 take for their 55 mm at the default speed [s]."""
+
 NO_GRAVITY = (0.0, 0.0, 0.0)
 Item = TypeVar("Item")
 
@@ -170,6 +173,7 @@ class Scene:
         if robot:
             given = {k: v for k, v in given.items() if k not in {*known["robot"], "errors"}}
             given["description"] = robot
+        known = merged(known, {"robot": {"gripper": _of_gripper(description)}})
         own = merged(known, {**values, "robot": given})
         config = from_mapping(SceneConfig, own, beside=("objects", "surfaces"))
         scene = Scene(config, description, objects, surfaces)
@@ -302,6 +306,16 @@ def _of_robot(robot: RobotDescription) -> dict[str, Any]:
         "friction": dataclasses.asdict(joints.friction),
     }
     return {"robot": arm, "torque_sensor": {"noise": joints.torque_noise}}
+
+
+def _of_gripper(robot: RobotDescription) -> dict[str, float]:
+    """What a scene says that leaves a gripper whose drive turns to itself."""
+    if not robot.gripper_turns:
+        return {}
+    model = robot.model()
+    joint = model.joints[model.getJointId(robot.gripper_joint)]
+    stroke = model.upperPositionLimit[joint.idx_q] - model.lowerPositionLimit[joint.idx_q]
+    return {"speed": float(min(stroke / STROKE_TIME, model.velocityLimit[joint.idx_v]))}
 
 
 def _named(kind: type[Item], values: Any, where: str) -> dict[str, Item]:

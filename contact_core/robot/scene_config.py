@@ -151,24 +151,37 @@ class CartesianImpedanceConfig:
 
 @dataclass(frozen=True)
 class GripperConfig:
-    """The gripper's own position controller; forces are those of one finger."""
+    """The gripper's own position controller; forces are those of one finger.
 
-    initial_position: float = parameter(0.0, "finger position at the start", unit="m", low=0.0)
+    Where the gripper's joint turns, its positions are in rad and its forces in Nm.
+    """
+
+    initial_position: float = parameter(
+        0.0, "finger position at the start", unit="m or rad", low=0.0
+    )
     initial_target: float = parameter(
         0.0,
         "finger position that the gripper's drive holds or presses towards at the start",
-        unit="m",
+        unit="m or rad",
         low=0.0,
     )
-    initial_effort: float = parameter(20.0, "grip force at the start", unit="N", low=0.0)
+    initial_effort: float = parameter(20.0, "grip force at the start", unit="N or Nm", low=0.0)
     stiffness: float = parameter(
-        2000.0, "stiffness of the position controller", unit="N/m", above=0.0
+        2000.0, "stiffness of the position controller", unit="N/m or Nm/rad", above=0.0
     )
     damping_ratio: float = parameter(
         1.0, "damping of the position controller relative to critical", low=0.0, high=10.0
     )
-    armature: float = parameter(0.5, "effective mass of motor and gear", unit="kg", low=0.0)
-    speed: float = parameter(0.1, "how fast the target position moves", unit="m/s", above=0.0)
+    armature: float = parameter(
+        0.5, "effective mass of motor and gear", unit="kg or kg m^2", low=0.0
+    )
+    speed: float = parameter(
+        0.1,
+        "how fast the target position moves; of a joint that turns, if it is left out, its stroke "
+        "in the 0.55 s of a WSG 50, within the velocity limit",
+        unit="m/s or rad/s",
+        above=0.0,
+    )
 
 
 @dataclass(frozen=True)

@@ -243,7 +243,11 @@ class SimulatorNode(ManagedNode):
         self._rivals = SolePublisher(self, _remedies(profile, config.lockstep))
         self._gripper_joint = scene.robot.gripper_joint
         self._gripper = GripperMotion(
-            scene.robot.open_position, self._gripper_state(), Standstill(), self._gripper_refusal
+            scene.robot.open_position,
+            self._gripper_state(),
+            Standstill(),
+            self._gripper_refusal,
+            scene.robot.gripper_turns,
         )
         effort = scene.config.robot.gripper.initial_effort
         self._gripper_servers = (

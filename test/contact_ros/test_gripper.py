@@ -131,6 +131,20 @@ def test_a_bad_command_is_refused_with_the_reason(
         motion.check(GripperCommand(**{"position": 0.0, "max_effort": 20.0, **change}))
 
 
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"position": 0.9}, r"position \[rad\] is 0\.9 \(valid: 0 \.\. 0\.851\)"),
+        ({"max_effort": math.inf}, r"effort \[Nm\] is inf"),
+        ({"max_speed": -0.1}, r"speed \[rad/s\] is -0\.1"),
+    ],
+)
+def test_a_joint_that_turns_is_refused_in_its_units(change: dict[str, Any], text: str) -> None:
+    motion = GripperMotion(0.85, state(0.04, 0.0), Standstill(), turns=True)
+    with pytest.raises(MessageError, match=text):
+        motion.check(GripperCommand(**{"position": 0.0, "max_effort": 20.0, **change}))
+
+
 def test_a_gripper_that_cannot_refuses_and_gives_up_what_it_does() -> None:
     problem = ""
     motion = GripperMotion(WIDEST, state(0.04, 0.0), Standstill(), lambda _: problem)

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pinocchio as pin
 import pytest
+from turning_gripper import STROKE, turning_gripper
 
 from contact_core.base.errors import ConfigError, ModelError
 from contact_core.robot.gripper import GripperCommand
@@ -124,6 +125,14 @@ def test_the_gripper_opens_no_faster_than_commanded(plant):
         positions.append(measurement.gripper_position)
     # At first the squeezed mug springs back.
     assert positions[-1] - positions[19] == pytest.approx(0.01 * 0.5, rel=0.02)
+
+
+def test_a_gripper_that_turns_opens_as_soon_as_one_that_slides(tmp_path):
+    plant = Plant(Scene.from_mapping(turning_gripper(tmp_path)))
+    q = plant.reset(0).position
+    for _ in range(round(0.7 / plant.scene.config.period)):
+        measurement = plant.tick(q, GripperCommand(STROKE, 20.0))
+    assert measurement.gripper_position == pytest.approx(STROKE, abs=0.02)
 
 
 def test_command_ramps_over_the_tick():

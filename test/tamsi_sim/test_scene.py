@@ -7,6 +7,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import yaml
+from turning_gripper import STROKE, turning_gripper
 
 from contact_core.base.errors import ConfigError, ModelError
 from contact_core.base.files import share
@@ -62,6 +63,23 @@ def test_mug_starts_upright_between_the_pads():
 def test_wrong_settings_are_refused(change, message):
     with pytest.raises(ConfigError, match=message):
         build_physics(Scene.from_mapping(mapping() | change))
+
+
+@pytest.mark.parametrize(("limit", "speed"), [(2.0, STROKE / 0.55), (1.0, 1.0)])
+def test_a_gripper_that_turns_takes_as_long_as_one_that_slides(limit, speed, tmp_path):
+    values = turning_gripper(tmp_path, limit)
+    scene = Scene.from_mapping(values)
+    assert scene.robot.gripper_turns
+    assert scene.config.robot.gripper.speed == pytest.approx(speed)
+    values["robot"]["gripper"] = {"speed": 0.3, "initial_position": 0.5}
+    said = Scene.from_mapping(values).config.robot.gripper
+    assert (said.speed, said.initial_position) == (0.3, 0.5)
+
+
+def test_the_stroke_of_a_wsg_50_is_what_others_are_measured_by():
+    scene = Scene.load("mug_placement")
+    assert not scene.robot.gripper_turns
+    assert scene.robot.open_position / scene.config.robot.gripper.speed == pytest.approx(0.55)
 
 
 @pytest.mark.parametrize("period", [0.0005, 0.001, 0.002, 0.0035, 0.005, 0.01])
