@@ -16,6 +16,7 @@ from rclpy.action import ActionClient
 from rclpy.duration import Duration
 from rclpy.qos import qos_profile_sensor_data
 
+from contact_core.base.files import share
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
 from contact_ros.client import GraphClient
@@ -92,7 +93,9 @@ def fake_graph(start_process: Start, driver: str, *options: str) -> Iterator[Fak
     """Start everything, and stop it again."""
     profile = driver.rstrip("2")
     robot = start_process(sys.executable, "-m", "contact_stack.cli", "fake", driver, *options)
-    plan = parse(find_launch_file("control"), {"driver": profile})
+    config = str(share("config", "contact_aware_controller.yaml"))
+    free = {"hardware": "false", "controller_config": config}
+    plan = parse(find_launch_file("control"), {"driver": profile, **free})
     output = io.StringIO()
     try:
         with NodeGraph(plan, output) as nodes, GraphClient("test_client") as client:
