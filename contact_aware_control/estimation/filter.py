@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -84,6 +85,25 @@ class FilterEstimate:
     spread: float
     deviation: float
     modes: tuple[tuple[int, np.ndarray, float], ...]
+
+
+class Evaluation(NamedTuple):
+    """What the torques say at the estimate, see :func:`evaluate_at`.
+
+    Attributes:
+        cost: L of the low-passed torque.
+        residual: L of the torque as measured.
+        mean: L of its slow mean.
+        spread: Root mean square distance of all particles to the estimate [m].
+        moments: (9, 3) world frame: point [m]; normal into the robot; force [N]; covariance of
+            the point [m^2]; of the force [N^2].
+    """
+
+    cost: float
+    residual: float
+    mean: float
+    spread: float
+    moments: np.ndarray
 
 
 class ContactParticleFilter:
@@ -230,57 +250,85 @@ class ContactParticleFilter:
     def _estimate(
         self, placement: Placement, sample: Sample, period: float, fixed: bool, effective: float
     ) -> FilterEstimate:
-        """Follow the main mode, and evaluate force, residuals and second moments there."""
-        surface, p, modes, place = self._surface, self._particles, self._modes, self.place
-        gain = 1.0 - math.exp(-period / POINT_TIME)
-        before = place.shape, place.point.copy()
-        count, main, place.shape = locate(
-            surface, placement, p, self._body, modes, place.shape, place.point, gain, fixed
-        )
-        at, found = (main, place.shape, place.point), np.empty((9, 3))
-        cost, residual, left, spread = evaluate_at(
-            surface, placement, p, modes, self._friction, sample, *at, found
-        )
-        joints = sample.smooth.weighted.size
-        if cost > SEARCH_RESIDUAL * joints and self.settled_for > 0.0:
-            # A place that explains the torque is not left for one that does not.
-            moved = place.shape, place.point.copy()
-            place.shape, place.point[:] = before
-            if place.residual(placement, sample.smooth) <= cost / joints:
-                at = main, place.shape, place.point
-                cost, residual, left, spread = evaluate_at(
-                    surface, placement, p, modes, self._friction, sample, *at, found
-                )
-            else:
-                place.shape, place.point[:] = moved
-        point, place.force = found[0], found[2]
+        """Follow the main mode, and tell what the torques say there, and of places elsewhere."""
+        place, joints = self.place, sample.smooth.weighted.size
+        count, main, found = self._follow(placement, sample, period, fixed)
+        point, normal, place.force = found.moments[:3]
         if math.isnan(self._residual):
-            self._residual = residual / joints
+            self._residual = found.residual / joints
         gain = 1.0 - math.exp(-period / MEAN_TIME)
-        self._residual += gain * (residual / joints - self._residual)
-        self._rivals.update(placement, p, sample, point, place.force, period)
-        deviation = math.sqrt(found[3:6].trace())
-        found[3:6] += self._rivals.spread(point, left)
-        alternative = self._rivals.alternative(cost)
-        left /= joints
+        self._residual += gain * (found.residual / joints - self._residual)
+        self._rivals.update(placement, self._particles, sample, point, place.force, period)
+        covariance = found.moments[3:6]
+        deviation = math.sqrt(covariance.trace())
+        covariance += self._rivals.spread(point, found.mean)
+        alternative = self._rivals.alternative(found.cost)
+        left = found.mean / joints
         if left > SEARCH_RESIDUAL:
             # A place nearby counts where that of the estimate says little.
             left = min(left, place.slide(placement, sample.mean, enough=0.0))
         return FilterEstimate(
             shape=place.shape,
             point_world=point,
-            normal_world=found[1],
+            normal_world=normal,
             force_world=place.force,
-            point_covariance=found[3:6],
-            force_covariance=found[6:9],
+            point_covariance=covariance,
+            force_covariance=found.moments[6:],
             residual=self._residual,
-            unexplained=cost / joints,
+            unexplained=found.cost / joints,
             unexplained_mean=left,
             effective_sample_size=effective,
-            spread=spread,
+            spread=found.spread,
             deviation=deviation,
             modes=self._all_modes(placement, count, main, point, alternative),
         )
+
+    def _follow(
+        self, placement: Placement, sample: Sample, period: float, fixed: bool
+    ) -> tuple[int, int, Evaluation]:
+        """Follow the main mode, but for no place that explains the torque less well.
+
+        Returns:
+            (number of modes, the main one, what the torques say at the estimate).
+        """
+        place, joints = self.place, sample.smooth.weighted.size
+        before = place.shape, place.point.copy()
+        count, main, place.shape = locate(
+            self._surface,
+            placement,
+            self._particles,
+            self._body,
+            self._modes,
+            place.shape,
+            place.point,
+            1.0 - math.exp(-period / POINT_TIME),
+            fixed,
+        )
+        found = self._evaluate(placement, sample, main)
+        if found.cost > SEARCH_RESIDUAL * joints and self.settled_for > 0.0:
+            moved = place.shape, place.point.copy()
+            place.shape, place.point[:] = before
+            if place.residual(placement, sample.smooth) <= found.cost / joints:
+                found = self._evaluate(placement, sample, main)
+            else:
+                place.shape, place.point[:] = moved
+        return count, main, found
+
+    def _evaluate(self, placement: Placement, sample: Sample, main: int) -> Evaluation:
+        place, moments = self.place, np.empty((9, 3))
+        said = evaluate_at(
+            self._surface,
+            placement,
+            self._particles,
+            self._modes,
+            self._friction,
+            sample,
+            main,
+            place.shape,
+            place.point,
+            moments,
+        )
+        return Evaluation(*said, moments)
 
     def _all_modes(
         self, placement: Placement, count: int, main: int, point: np.ndarray, alternative: float
