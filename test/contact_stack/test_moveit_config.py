@@ -78,7 +78,8 @@ def test_joints_are_called_as_states_and_goals_call_them(driver: str) -> None:
     """By all that MoveIt reads: description, semantics, limits and the controller."""
     robot = RobotDescription.load("iiwa14_wsg50")
     # A robot that speaks FRI is told of by the messages of lbr_fri.
-    states = DRIVERS["lbr_fri" if driver == "fri" else driver]("/left").joint_names
+    kind = DRIVERS["lbr_fri" if driver == "fri" else driver]
+    states = kind("/left", robot.arm_joints).joint_names
     parameters = move_group_parameters(named_by_driver(robot, driver, "left"))
     manager = parameters["moveit_simple_controller_manager"]
     assert tuple(manager[manager["controller_names"][0]]["joints"]) == states
