@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 import warnings
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from xml.parsers import expat
 
@@ -31,7 +31,7 @@ _COMMENT = re.compile("<!--.*?-->", re.DOTALL)
 _OFF = {"", "false", "disable", "none", "auto", "inf", "-inf"}
 # What switches the others off switches these on.
 _ON = {"gravity": {"true", "1"}, "actuation": {"enable"}}
-_SHOWN = 3  # lines of one element in a warning
+_SHOWN = 3  # of many in a message
 
 
 class LocatedElement(ElementTree.Element):
@@ -142,15 +142,20 @@ def check_elements(
         notes.setdefault(why, {}).setdefault(name, []).append(spot)
     if notes:
         clauses = (
-            ", ".join(f"{name} ({_spots(spots)})" for name, spots in names.items()) + f": {why}"
+            ", ".join(f"{name} ({first_of(spots)})" for name, spots in names.items()) + f": {why}"
             for why, names in notes.items()
         )
         warnings.warn(f"{where}: {'; '.join(clauses)}", ModelWarning, stacklevel=4)
 
 
-def _spots(spots: list[str]) -> str:
-    more = len(spots) - _SHOWN
-    return ", ".join(spots[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+def first_of(names: Sequence[str]) -> str:
+    """Return the first of names, which may be hundreds, and how many more there are.
+
+    Args:
+        names: Of lines, links, files and the like.
+    """
+    more = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _left_out(

@@ -94,9 +94,11 @@ def check_uncoupled(text: str, arm_joints: Sequence[str], gripper_joint: str = "
         ModelError: If a joint follows another one; the message names both.
     """
     for joint in parse(text, "the URDF").findall("joint"):
-        name, mimic = joint.get("name", ""), joint.find("mimic")
-        master = mimic.get("joint", "") if mimic is not None else ""
-        if mimic is not None and (name in (*arm_joints, gripper_joint) or master in arm_joints):
+        mimic = joint.find("mimic")
+        if mimic is None:
+            continue
+        name, master = joint.get("name", ""), mimic.get("joint", "")
+        if name in (*arm_joints, gripper_joint) or master in arm_joints:
             raise ModelError(
                 f"joint '{name}' follows joint '{master}' (mimic), which controller and estimator "
                 "do not know: their kinematics would be wrong (valid: an arm whose joints move by "

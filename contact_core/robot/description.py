@@ -8,8 +8,9 @@ import warnings
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import coal
 import numpy as np
@@ -205,6 +206,22 @@ def _check_joints(file: str, model: pin.Model, config: RobotConfig) -> None:
             )
 
 
+class GripperDrive(NamedTuple):
+    """The joint that opens a gripper.
+
+    Attributes:
+        lower: Smallest position of a finger [m or rad].
+        upper: Largest position of a finger [m or rad].
+        speed: Its velocity limit [m/s or rad/s].
+        turns: Whether it turns.
+    """
+
+    lower: float
+    upper: float
+    speed: float
+    turns: bool
+
+
 @dataclass(frozen=True)
 class RobotDescription:
     """A robot as simulator, controller, estimator and viewer share it.
@@ -301,20 +318,28 @@ class RobotDescription:
     @property
     def open_position(self) -> float:
         """Largest position of a finger [m or rad]; infinite without a gripper."""
-        model = self.model()
-        if not model.existJointName(self.gripper_joint):
-            return math.inf
-        joint = model.joints[model.getJointId(self.gripper_joint)]
-        return float(model.upperPositionLimit[joint.idx_q])
+        drive = self.gripper_drive
+        return math.inf if drive is None else drive.upper
 
     @property
     def gripper_turns(self) -> bool:
         """Whether the gripper's joint turns: in rad and Nm is then what else is in m and N."""
+        drive = self.gripper_drive
+        return drive is not None and drive.turns
+
+    @cached_property
+    def gripper_drive(self) -> GripperDrive | None:
+        """The joint that opens the gripper; None without one."""
         model = self.model()
         if not model.existJointName(self.gripper_joint):
-            return False
-        kind = model.joints[model.getJointId(self.gripper_joint)].shortname()
-        return bool(kind.startswith("JointModelR"))
+            return None
+        joint = model.joints[model.getJointId(self.gripper_joint)]
+        return GripperDrive(
+            float(model.lowerPositionLimit[joint.idx_q]),
+            float(model.upperPositionLimit[joint.idx_q]),
+            float(model.velocityLimit[joint.idx_v]),
+            joint.shortname().startswith("JointModelR"),
+        )
 
     def model(self) -> pin.Model:
         """Return the kinematic tree of arm and gripper, one finger following the other."""

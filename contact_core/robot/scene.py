@@ -310,12 +310,10 @@ def _of_robot(robot: RobotDescription) -> dict[str, Any]:
 
 def _of_gripper(robot: RobotDescription) -> dict[str, float]:
     """What a scene says that leaves a gripper whose drive turns to itself."""
-    if not robot.gripper_turns:
+    drive = robot.gripper_drive
+    if drive is None or not drive.turns:
         return {}
-    model = robot.model()
-    joint = model.joints[model.getJointId(robot.gripper_joint)]
-    stroke = model.upperPositionLimit[joint.idx_q] - model.lowerPositionLimit[joint.idx_q]
-    return {"speed": float(min(stroke / STROKE_TIME, model.velocityLimit[joint.idx_v]))}
+    return {"speed": min((drive.upper - drive.lower) / STROKE_TIME, drive.speed)}
 
 
 def _named(kind: type[Item], values: Any, where: str) -> dict[str, Item]:

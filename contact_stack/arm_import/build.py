@@ -18,6 +18,7 @@ from contact_core.base.errors import ConfigError, ModelError
 from contact_core.base.waiting import LONG
 from contact_core.model.articulation import ROUNDING, read_articulation
 from contact_core.model.density import NOT_FOR_MJCF, weigh_links
+from contact_core.model.elements import first_of
 from contact_core.model.extensions import ARMATURE
 from contact_core.multibody.collision.collision_element import CAPSULE_VERSION
 from contact_core.multibody.collision.shapes import Shape, ShapeKind
@@ -41,7 +42,6 @@ from contact_stack.arm_import.source import ModelSource
 
 UPRIGHT = 1e-3  # up to which a base does not lean [rad]
 TOLERANCE_SHARE, TOLERANCES = 0.02, (0.015, 0.025)  # of the reach, within bounds [m]
-_EXAMPLES = 3  # of what is missing
 _KEPT = {
     "robot": ("link", "joint", "material"),
     "link": ("inertial", "visual", "collision"),
@@ -151,9 +151,9 @@ def build_robot(source: ModelSource, options: ImportOptions, folder: Path) -> Bu
     blind = [link.get("name", "") for link in _with_shapes(robot)]
     blind = [link for link in blind if not (seen[link] or touched[link])]
     if blind:
-        raise ModelError(f"no mesh of links {_first_of(blind)} can be read, so nothing could touch "
+        raise ModelError(f"no mesh of links {first_of(blind)} can be read, so nothing could touch "
                          "them (valid: --package-path FOLDER with their packages): "
-                         f"{_first_of(missing)}")  # fmt: skip
+                         f"{first_of(missing)}")  # fmt: skip
     points = {link: np.vstack([solid.points for solid in touched[link] or seen[link]])
               for link in seen if touched[link] or seen[link]}  # fmt: skip
     _repair_inertias(robot, notes)
@@ -239,12 +239,6 @@ def _check_masses(tree: LinkTree, is_mjcf: bool) -> None:
                              "(valid: an inertial" + ("" if is_mjcf else ", or --density for "
                              "links without one") + ")")  # fmt: skip
     read_articulation(ElementTree.tostring(tree.robot, encoding="unicode"))
-
-
-def _first_of(names: Sequence[str]) -> str:
-    """The first of names, which may be hundreds, and how many more there are."""
-    more = len(names) - _EXAMPLES
-    return ", ".join(names[:_EXAMPLES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _with_shapes(robot: ElementTree.Element) -> list[ElementTree.Element]:
@@ -367,7 +361,7 @@ def _keep_visuals(
                 visual = ElementTree.SubElement(link, "visual")
                 visual.extend(list(collision))
     if missing:
-        notes.append(f"missing or unreadable: {_first_of(missing)}")
+        notes.append(f"missing or unreadable: {first_of(missing)}")
 
 
 def _robot_file(

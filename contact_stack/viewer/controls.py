@@ -309,7 +309,6 @@ class Controls:
             goal = self._canvas.scene.add_transform_controls(
                 "/goal", scale=GIZMO, position=position, wxyz=wxyz, depth_test=False
             )
-
             goal.on_update(self._lead_tool)
             self._goal = goal
 
