@@ -189,14 +189,18 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         Args:
             message: Whether simulated time stands still.
         """
-        if message.data != math.isfinite(self._paused_at):
+        if message.data != self._paused:
             now = self._now()
             self._paused_for = time.monotonic() - now  # first, for looks go by both
             self._paused_at = now if message.data else math.nan
 
+    @property
+    def _paused(self) -> bool:
+        return math.isfinite(self._paused_at)
+
     def _now(self) -> float:
         """Return a time that stands still in a simulator's pause [s]."""
-        if math.isfinite(self._paused_at):
+        if self._paused:
             return self._paused_at
         return time.monotonic() - self._paused_for
 
@@ -233,8 +237,8 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         self._take()  # what has waited until now is old
         heard = self._joints_heard
         while (end := self._end(problem, stop, begun)) is None:
-            paused = math.isfinite(self._paused_at)
-            if not paused and self._joints_heard > heard and self._hears_all(problem, begun):
+            news = self._joints_heard > heard and not self._paused
+            if news and self._hears_all(problem, begun):
                 heard = self._joints_heard
                 self._update(problem)
                 publish(_feedback(problem, stop.elapsed))

@@ -28,7 +28,7 @@ from contact_ros.validation import MAX_NAMES, MessageError
 from irs_planner.closed_loop import Phase
 from irs_planner.node.object_mover import CAMERA, MoveGoals, MoverNodeConfig, ObjectMoverNode
 
-PATIENT, SHORT = MoverNodeConfig(patience=60.0), MoverNodeConfig(patience=0.1)
+PATIENT, SHORT = MoverNodeConfig(patience=60.0), MoverNodeConfig(patience=0.5)
 
 
 def pictures(poses: dict[str, Any], stamp: int = 1, frame: str = "lbr_link_0") -> TFMessage:
