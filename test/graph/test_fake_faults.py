@@ -13,19 +13,24 @@ from std_srvs.srv import Trigger
 
 pytestmark = [pytest.mark.graph, pytest.mark.verify]
 
-HOLD_TIME = 0.05
-REPORT_TIME = 0.1
-"""What a busy machine may add until a status has been received [s]."""
 AT = 25.0
 """When it goes wrong: everything has started by then [s]."""
 
 TRACKING = (ControllerStatus.TRACKING, ControllerStatus.CONSERVATIVE)
+NAMED = {
+    "restarts": ("STATE_STALE",),
+    "long_outage": ("STATE_STALE",),
+    "hung": ("STATE_FROZEN",),
+    "nan": ("BAD_INPUT",),
+    "degrees": ("STATE_IMPLAUSIBLE",),
+    "frozen": ("STATE_FROZEN", "STATE_IMPLAUSIBLE"),
+    "foreign_states": ("STATE_IMPLAUSIBLE",),
+}
+"""What each is called; a busy machine holds the arm before, by other names."""
 
 
 @pytest.mark.parametrize("driver", ["lbr_fri", "lbr_fri2", "kuka_drivers", "ros2_control"])
-@pytest.mark.parametrize(
-    "fault", ["restarts", "long_outage", "hung", "nan", "degrees", "frozen", "foreign_states"]
-)
+@pytest.mark.parametrize("fault", NAMED)
 def test_a_fault_holds_the_arm_and_is_named(
     start_process: Callable[..., subprocess.Popen[str]], driver: str, fault: str
 ) -> None:
@@ -34,15 +39,14 @@ def test_a_fault_holds_the_arm_and_is_named(
     with fake_graph(start_process, driver, *options) as graph:
         graph.send(10)
         assert time.monotonic() - began < AT, "it took too long to start"
-        held = ControllerStatus
+        assert graph.robot.stderr is not None
+        assert any(f"{fault}: " in line for line in graph.robot.stderr)
         message = graph.client.wait_for(
-            held, "controller_status", lambda m: m.mode not in TRACKING, timeout=AT
+            ControllerStatus, "controller_status", lambda m: m.status_name in NAMED[fault]
         )
-        assert message.status_name != "OK"
-        if fault in ("restarts", "long_outage"):
-            # Stale since three periods: how late we hear of it is what may be added.
-            assert message.status == ControllerStatus.STATE_STALE
+        assert message.mode not in TRACKING
+        # What lasts longer than the patience of a goal ends it: the next one moves the arm again.
         time.sleep(3.0)
         for service in ("resume", "reset", "resume"):
             graph.client.call(Trigger, f"contact_aware_controller/{service}", Trigger.Request())
-        graph.client.wait_for(held, "controller_status", lambda m: m.mode in TRACKING)
+        graph.send(1)
