@@ -152,7 +152,9 @@ def test_it_wipes_a_table_with_a_post_in_its_way(arm: str) -> None:
 @pytest.mark.verify
 @pytest.mark.parametrize("arm", ALL_ARMS)
 def test_it_looks_for_something_sideways_and_meets_a_post_with_its_wrist(arm: str) -> None:
-    _, _, _, forces = guarded_move(beside_a_post(arm, 0.3), 20.0, direction=np.eye(3)[1])
+    bench = beside_a_post(arm, 0.3)
+    _, _, _, forces = guarded_move(bench, 20.0, direction=np.eye(3)[1], blocked=True)
+    assert forces[-1] > 5.0
     assert forces.max() <= 1.3 * 20.0
 
 
