@@ -15,13 +15,9 @@ from contact_core.base.errors import ConfigError
 from contact_core.base.figures import CYCLE, add_legend, new_figure, save
 from contact_core.base.results import Rows, table, write_json
 from contact_stack.robust import tamsi_machine, tamsi_world
-from robust_planner.evaluation.time_stepping import (
-    MIN_FORCE,
-    MIN_WAY,
-    BatchMotion,
-    WorldsSimulator,
-    simulate_worlds,
-)
+from robust_planner.evaluation.contact_step import MIN_WAY
+from robust_planner.evaluation.time_stepping import BatchMotion, WorldsSimulator, simulate_worlds
+from robust_planner.evaluation.violation import MIN_FORCE
 from robust_planner.examples import Example
 from robust_planner.problem import RobustProblem
 from robust_planner.risk.failure import FailureConfig, FailureRate

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from robust_planner.evaluation.time_stepping import (
-    MIN_FORCE,
     ComplementarityError,
     Simulator,
     SteppedMotion,
     simulate_plan,
 )
+from robust_planner.evaluation.violation import MIN_FORCE
 from robust_planner.problem import RobustProblem
 from robust_planner.trajectory import ContactTrajectory
 

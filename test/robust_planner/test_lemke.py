@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robust_planner.evaluation.time_stepping import solve_lcps
+from robust_planner.evaluation.lemke import solve_lcps
 
 
 def solve(matrix: np.ndarray, offset: np.ndarray) -> np.ndarray:
