@@ -41,10 +41,11 @@ from contact_aware_control.safety.supervisor import Activity
 from contact_aware_control.targets import StreamedTargets
 from contact_core.base.errors import ContactStackError
 from contact_core.robot.arm_state import ArmState, SoundCommand
+from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
 from contact_ros.arguments import refuse_disagreement
 from contact_ros.diagnostics import ClockMonitor, Diagnostics, Health, Level
-from contact_ros.driver_profile import CommandWriter, StateReader, driver_profile
+from contact_ros.driver_profile import CommandWriter, DriverProfile, StateReader, driver_profile
 from contact_ros.entry_point import freeze_garbage_collector, run
 from contact_ros.geometry import BaseFrames
 from contact_ros.identity import CONTROLLER, PAUSED_TOPIC, RobotIdentity
@@ -78,6 +79,28 @@ class ControllerNode(ManagedNode):
         # Even from the cache a kernel takes a while to load: not at the first contact.
         precompile_controller()
         description = config.description()
+        profile = driver_profile(
+            config.driver,
+            config.arm,
+            config.period,
+            description.arm_joints,
+            self.get_namespace(),
+        )
+        self._build_loop(description)
+        self._identify(profile, description)
+        self._publish_commands(profile)
+        self._take_goals(profile, description)
+        self._take_requests()
+        self._report_health()
+        self.start(active=config.autostart)
+
+        self._hear_robot(profile)
+        freeze_garbage_collector()
+        self._begin_to_tick()
+
+    def _build_loop(self, description: RobotDescription) -> None:
+        """Make the control loop, and what is known between two of its ticks."""
+        config = self._config
         self._robot = Robot.from_description(description)
         # For the loop, and for the next one: to read a robot takes several periods.
         ours, self._spare = (Robot.from_description(description) for _ in range(2))
@@ -101,29 +124,31 @@ class ControllerNode(ManagedNode):
         self._rate = _RateMeter()
         self._real_time: RealTimeReport | None = None
 
-        profile = driver_profile(
-            config.driver,
-            config.arm,
-            config.period,
-            description.arm_joints,
-            self.get_namespace(),
-        )
+    def _identify(self, profile: DriverProfile, description: RobotDescription) -> None:
+        """Compare the robot with ours, and hear of a simulator's pauses if it may be one."""
+        config = self._config
         real = config.hardware and not config.accept_simulator
         self._identity = RobotIdentity(self, profile, description, real)
+        self._pauses = []
         # Nobody hears it on a real robot, where states that stop are a fault.
-        self._pauses = (
-            []
-            if real or config.lockstep
-            else [
+        if not real and not config.lockstep:
+            self._pauses.append(
                 self.create_subscription(
                     Bool, profile.topic(PAUSED_TOPIC), self._simulation_paused, LATCHED
                 )
-            ]
-        )
-        self._writer = CommandWriter(self, profile, config.lockstep)
+            )
+
+    def _publish_commands(self, profile: DriverProfile) -> None:
+        """Send commands to the driver, and a status to whoever wants to know."""
+        lockstep = self._config.lockstep
+        self._writer = CommandWriter(self, profile, lockstep)
         self._status_publisher = self.create_publisher(
-            ControllerStatus, "controller_status", signal_publisher(config.lockstep)
+            ControllerStatus, "controller_status", signal_publisher(lockstep)
         )
+
+    def _take_goals(self, profile: DriverProfile, description: RobotDescription) -> None:
+        """Accept what is to be followed, by actions and by streams of targets."""
+        config = self._config
         targets = StreamedTargets(Robot.from_description(description), config, config.stream)
         frames = self._frames = BaseFrames(description)
         self._goals = GoalServer(
@@ -153,13 +178,20 @@ class ControllerNode(ManagedNode):
             self._now,
             lambda reason: self._reader.rejections.add(reason),
         )
+
+    def _take_requests(self) -> None:
+        """Hold, resume, stop and reset when somebody asks for it."""
         self._requests = [
             self.create_service(
                 Trigger, f"{CONTROLLER}/{request.name.lower()}", self._server(request)
             )
             for request in (Request.HOLD, Request.RESUME, Request.STOP, Request.RESET)
         ]
-        self._external_stop = ExternalStop(self, config.external_stop, self._ask)
+        self._external_stop = ExternalStop(self, self._config.external_stop, self._ask)
+
+    def _report_health(self) -> None:
+        """Keep what led to an incident, and tell how everything is."""
+        config = self._config
         self._incidents = IncidentFiles(
             self, self._log, config.recorder, self._lock, f"{CONTROLLER}/dump_flight"
         )
@@ -167,36 +199,35 @@ class ControllerNode(ManagedNode):
         self._diagnostics = Diagnostics(
             self, lambda: self._reader.rejections.report(self._health())
         )
-        self.start(active=config.autostart)
 
+    def _hear_robot(self, profile: DriverProfile) -> None:
+        """Receive joint states and contacts."""
+        lockstep = self._config.lockstep
         self._inputs = TickInputs(["state", "contacts"], self._handle_tick)
-        self._participant = (
-            Participant(self, CONTROLLER, self._inputs.tick) if config.lockstep else None
-        )
-        self._reader = StateReader(self, profile, config.lockstep, self._state_arrived)
+        self._participant = Participant(self, CONTROLLER, self._inputs.tick) if lockstep else None
+        self._reader = StateReader(self, profile, lockstep, self._state_arrived)
         self._rivals = RivalWatch(self, profile, self._reader, self._targets.followed)
         self._contacts = self.create_subscription(
-            ContactArray,
-            CONTACTS,
-            self._contacts_arrived,
-            signal_subscription(config.lockstep),
+            ContactArray, CONTACTS, self._contacts_arrived, signal_subscription(lockstep)
         )
-        freeze_garbage_collector()
+
+    def _begin_to_tick(self) -> None:
+        """Tick at the simulator's ticks, or in a thread of its own."""
         self._timer: FixedRateLoop | None = None
         if self._participant is not None:
             self._participant.announce()
-        else:
-            self.leave_waiting(self._contacts, *self._pauses, *self._reader.subscriptions)
-            # What stops the arm waits for nothing that the executor's thread is at.
-            self.leave_waiting(*self._external_stop.subscriptions, *self._requests)
-            self._timer = FixedRateLoop(
-                config.period,
-                lambda: self._tick(self._now()),
-                ErrorRelay(self),
-                on_start=self._enter_real_time,
-                wait=self._wait_for_state,
-            )
-            self._timer.start()
+            return
+        self.leave_waiting(self._contacts, *self._pauses, *self._reader.subscriptions)
+        # What stops the arm waits for nothing that the executor's thread is at.
+        self.leave_waiting(*self._external_stop.subscriptions, *self._requests)
+        self._timer = FixedRateLoop(
+            self._config.period,
+            lambda: self._tick(self._now()),
+            ErrorRelay(self),
+            on_start=self._enter_real_time,
+            wait=self._wait_for_state,
+        )
+        self._timer.start()
 
     def _change(self, config: ControllerNodeConfig) -> None:
         """Take over the parameters that may change while the arm moves.

@@ -18,6 +18,7 @@ from std_msgs.msg import Bool
 from contact_core.base.config import nested, parameter
 from contact_core.base.errors import ConfigError, ContactStackError
 from contact_core.robot.arm_state import ArmState, CommandMode, RobotCondition
+from contact_core.robot.description import RobotDescription
 from contact_core.robot.gripper import GripperCommand
 from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
@@ -177,9 +178,36 @@ class SimulatorNode(ManagedNode):
             scene = scene.on(config.engine)
         if config.fri_port:
             scene = scene.every(1e-3 * config.fri.period)
+        self._build_plant(scene)
+        profile = driver_profile(
+            config.driver,
+            config.arm,
+            1e-9 * self._plant.period_ns * config.driver_faults.state_every,
+            scene.robot.arm_joints,
+            self.get_namespace(),
+            self._arm.gravity_torque,
+        )
+        self._misbehave(scene.robot)
+        self._speak_as_driver(profile, scene.robot)
+        self._show_truth(scene)
+        self._move_gripper(scene)
+        self._take_requests()
+        self._rivals = SolePublisher(self, _remedies(profile, config.lockstep))
+        self._diagnostics = Diagnostics(
+            self,
+            lambda: self._rivals.report(self._rejections.report(self._health())),
+            "simulated",
+        )
+        freeze_garbage_collector()
+        self._begin_to_tick()
+
+    def _build_plant(self, scene: Scene) -> None:
+        """Put the arm into the scene; nothing has passed yet."""
+        config = self._config
         self._plant = Plant(scene, config.seed)
         self._plant.surroundings.change(config.surroundings)
         self._measurement = self._plant.reset(config.seed)
+        self._arm = Robot.from_description(scene.robot)
         self._command = self._measurement.commanded_position
         self._overlay: np.ndarray | None = None
         self._mode = scene.config.robot.command_mode
@@ -194,28 +222,25 @@ class SimulatorNode(ManagedNode):
         self._due = 0.0
         self._lock = threading.Lock()
 
-        states_period = 1e-9 * self._plant.period_ns * config.driver_faults.state_every
-        self._arm = Robot.from_description(scene.robot)
-        profile = driver_profile(
-            config.driver,
-            config.arm,
-            states_period,
-            scene.robot.arm_joints,
-            self.get_namespace(),
-            self._arm.gravity_torque,
-        )
+    def _misbehave(self, robot: RobotDescription) -> None:
+        """Let the driver fail and hands push on the arm when somebody asks for it."""
+        config = self._config
         self._hands = HandForces(self, NAME, self._arm, self._lock, lambda: self._stamp)
         lowest, highest = self._arm.position_limits
         self._faults = DriverFaults(
             config.faults,
-            GuardLimits(lowest, highest, self._arm.velocity_limits, scene.robot.arm_joints),
+            GuardLimits(lowest, highest, self._arm.velocity_limits, robot.arm_joints),
         )
         self._fault_services = FaultServices(
             self, f"{NAME}/driver", self._faults, config.lockstep, lambda: self._stamp
         )
+
+    def _speak_as_driver(self, profile: DriverProfile, robot: RobotDescription) -> None:
+        """Send joint states and take commands, on the driver's topics or on the wire."""
+        config = self._config
         self._announcements = (
             announce_simulator(self, profile, f"{NAME}: {config.scene}"),
-            announce_robot(self, scene.robot),
+            announce_robot(self, robot),
         )
         self._pauses = self.create_publisher(Bool, profile.topic(PAUSED_TOPIC), LATCHED)
         self._pauses.publish(Bool(data=False))
@@ -226,21 +251,27 @@ class SimulatorNode(ManagedNode):
                 self, config.fri, config.fri_port, self._arm, self._command, self._mode
             )
             self._rejections = self._cabinet.rejections
-        else:
-            self._robot = RobotSide(self, profile, config.lockstep, self._command_arrived)
-            self._rejections = self._robot.rejections
-        if self._robot is not None and self._mode is not CommandMode.POSITION:
+            return
+        self._robot = RobotSide(self, profile, config.lockstep, self._command_arrived)
+        self._rejections = self._robot.rejections
+        if self._mode is not CommandMode.POSITION:
             self._overlays = OverlayReader(
                 self, config.driver, self._mode, config.lockstep, self._take, self._rejections
             )
-        signal = signal_publisher(config.lockstep)
-        self._gripper_states = self.create_publisher(JointState, "gripper/joint_states", signal)
+
+    def _show_truth(self, scene: Scene) -> None:
+        """Publish what nobody measures on a real arm, a camera's poses and simulated time."""
+        config = self._config
         self._truth = TruthTopics(self, scene.robot.base_link, config.lockstep)
         self._camera = CameraTopic(self, scene, config.lockstep, config.seed)
         self._clock_publisher = (
             self.create_publisher(ClockMessage, CLOCK_TOPIC, 1) if config.lockstep else None
         )
-        self._rivals = SolePublisher(self, _remedies(profile, config.lockstep))
+
+    def _move_gripper(self, scene: Scene) -> None:
+        """Publish the gripper's state and serve its actions, if there is one."""
+        signal = signal_publisher(self._config.lockstep)
+        self._gripper_states = self.create_publisher(JointState, "gripper/joint_states", signal)
         self._gripper_joint = scene.robot.gripper_joint
         self._gripper = GripperMotion(
             scene.robot.open_position,
@@ -255,18 +286,19 @@ class SimulatorNode(ManagedNode):
             if self._gripper_joint
             else []
         )
+
+    def _take_requests(self) -> None:
+        """Pause, make steps and start again when somebody asks for it."""
         self.create_service(Pause, f"{NAME}/pause", self._pause)
         # A second request is refused while the ticks of the first are made: it does not wait.
         self.create_service(
             Step, f"{NAME}/step", self._step, callback_group=ReentrantCallbackGroup()
         )
         self.create_service(Reset, f"{NAME}/reset", self._reset)
-        self._diagnostics = Diagnostics(
-            self,
-            lambda: self._rivals.report(self._rejections.report(self._health())),
-            "simulated",
-        )
-        freeze_garbage_collector()
+
+    def _begin_to_tick(self) -> None:
+        """Tick once all participants are done with a tick, or by the clock."""
+        config = self._config
         self._pace_timer = steady_timer(self, MAX_WAIT, self._go_on_when_due, autostart=False)
         self._barrier: Barrier | None = None
         self._loop: FixedRateLoop | None = None
@@ -281,16 +313,16 @@ class SimulatorNode(ManagedNode):
                 own=[COMMAND],
                 start_timeout=config.start_timeout,
             )
-        else:
-            if self._robot is not None:
-                self.leave_waiting(self._robot.subscription)
-            self._loop = FixedRateLoop(
-                1e-9 * self._plant.period_ns,
-                self._real_time_tick,
-                ErrorRelay(self),
-                on_start=lambda: enter_real_time(config.real_time),
-            )
-            self._loop.start()
+            return
+        if self._robot is not None:
+            self.leave_waiting(self._robot.subscription)
+        self._loop = FixedRateLoop(
+            1e-9 * self._plant.period_ns,
+            self._real_time_tick,
+            ErrorRelay(self),
+            on_start=lambda: enter_real_time(config.real_time),
+        )
+        self._loop.start()
 
     def _change(self, config: SimulatorConfig) -> None:
         """Take over the parameters that may change while the simulation runs."""
