@@ -16,7 +16,7 @@ from contact_core.base.errors import ModelError, ModelWarning, choices
 from contact_core.model.actuator import Actuator
 from contact_core.model.articulation import read_articulation
 from contact_core.model.moving_body import JointLaw, Mimic, MovingBody, Tendon
-from contact_core.multibody.collision.arrays import MAX_CARRYING
+from contact_core.multibody.collision.arrays import MAX_CARRYING, Rules
 from contact_core.multibody.collision.manifold import POINTS
 from contact_core.multibody.collision.seams import find_neighbours
 from contact_core.multibody.collision.shapes import PlacedShape, ShapeKind
@@ -435,54 +435,9 @@ class _Builder:
         """Add the pairs of shapes and turn the rows into arrays."""
         self.rows.trees["first_dof"].append(len(self.rows.joints["q"]))
         self.rows.closures["first"] = [0] * len(self.rows.trees["first_dof"])
-
-        links = [(i, s.body) for i, s in zip(self.instances, self.shapes, strict=True)]
-
-        def contact_of(a: int, b: int) -> Material | None:
-            pair = links[a], links[b]
-            if not may_touch(*pair):
-                return None
-            surfaces, given = (surface_of(*pair[0]), surface_of(*pair[1])), material_of(*pair)
-            material = contact_of_shapes(given, surfaces, self.shapes[a], self.shapes[b])
-            if given is None and needed[a] > 0.0 and needed[b] > 0.0:
-                stiffest = max(material.stiffness, needed[a], needed[b])
-                return material._replace(stiffness=stiffest)
-            weight = earth * max(self.floating.get(link[0], 0.0) for link in pair)
-            if weight > bearable(material.stiffness, (self.shapes[a], self.shapes[b])):
-                sinking.add((pair[0][0], pair[1][0]))
-            return material
-
-        earth = float(np.linalg.norm(gravity))
-        self._stiffen_end_stops(earth)
-        heaviest = earth * max(self.floating.values(), default=0.0)
-        needed = [
-            0.0
-            if own(link[0]) or s.stiffness is not None
-            # Two of these surfaces in series are half as stiff as one.
-            else bearing_stiffness(heaviest, s.shape, 0.5 * surface_of(*link).stiffness)
-            for link, s in zip(links, self.shapes, strict=True)
-        ]
-        sinking: set[tuple[str, str]] = set()
-        bodies = np.array(self.rows.geometry["body"], dtype=np.int64)
-        table, materials = shape_table(self.shapes, links, bodies, contact_of, needed)
-        if sinking:
-            pairs = ", ".join(f"'{a}' and '{b}'" for a, b in sorted(sinking))
-            warnings.warn(
-                f"too heavy for their stiffness, one of them sinks through the other: {pairs}",
-                ModelWarning,
-                stacklevel=2,
-            )
-        group, hull_group, rules = find_rules(table, materials, bodies, self._add_hulls())
-        self.rows.geometry["group"] = group.tolist()
-        poses = list(
-            zip(self.rows.geometry["rotation"], self.rows.geometry["position"], strict=True)
-        )
-        first, neighbours = find_neighbours(
-            [s.shape for s in self.shapes], bodies, poses, table != PASS
-        )
-        self.rows.geometry["first_neighbour"] = first.tolist()
-        self.rows.geometry["neighbour"] = neighbours.tolist()
-        self.rows.hulls["group"] = hull_group.tolist()
+        self._stiffen_end_stops(float(np.linalg.norm(gravity)))
+        table, materials = self._pair_shapes(surface_of, may_touch, material_of, gravity, own)
+        rules = self._add_rules(table, materials)
         joints = [*self.joint_dofs, *self.ball_joints]
         places = self.joint_dofs | {key: len(self.v) + t for key, t in self.tendons.items()}
         actuators = {
@@ -509,6 +464,66 @@ class _Builder:
             texts=self.texts,
             closures={},
         )
+
+    def _pair_shapes(
+        self,
+        surface_of: Callable[[str, str], Surface],
+        may_touch: Callable[[Link, Link], bool],
+        material_of: Callable[[Link, Link], Material | None],
+        gravity: Sequence[float],
+        own: Callable[[str], bool],
+    ) -> tuple[np.ndarray, list[Material]]:
+        """Return which material each pair of shapes has, and warn of what sinks through another."""
+        links = [(i, s.body) for i, s in zip(self.instances, self.shapes, strict=True)]
+        earth = float(np.linalg.norm(gravity))
+        heaviest = earth * max(self.floating.values(), default=0.0)
+        needed = [
+            0.0
+            if own(link[0]) or s.stiffness is not None
+            # Two of these surfaces in series are half as stiff as one.
+            else bearing_stiffness(heaviest, s.shape, 0.5 * surface_of(*link).stiffness)
+            for link, s in zip(links, self.shapes, strict=True)
+        ]
+        sinking: set[tuple[str, str]] = set()
+
+        def contact_of(a: int, b: int) -> Material | None:
+            pair = links[a], links[b]
+            if not may_touch(*pair):
+                return None
+            surfaces, given = (surface_of(*pair[0]), surface_of(*pair[1])), material_of(*pair)
+            material = contact_of_shapes(given, surfaces, self.shapes[a], self.shapes[b])
+            if given is None and needed[a] > 0.0 and needed[b] > 0.0:
+                stiffest = max(material.stiffness, needed[a], needed[b])
+                return material._replace(stiffness=stiffest)
+            weight = earth * max(self.floating.get(link[0], 0.0) for link in pair)
+            if weight > bearable(material.stiffness, (self.shapes[a], self.shapes[b])):
+                sinking.add((pair[0][0], pair[1][0]))
+            return material
+
+        bodies = np.array(self.rows.geometry["body"], dtype=np.int64)
+        table, materials = shape_table(self.shapes, links, bodies, contact_of, needed)
+        if sinking:
+            pairs = ", ".join(f"'{a}' and '{b}'" for a, b in sorted(sinking))
+            warnings.warn(
+                f"too heavy for their stiffness, one of them sinks through the other: {pairs}",
+                ModelWarning,
+                stacklevel=3,
+            )
+        return table, materials
+
+    def _add_rules(self, table: np.ndarray, materials: list[Material]) -> Rules:
+        """Add which groups of shapes and hulls touch, and which faces have neighbours."""
+        geometry = self.rows.geometry
+        bodies = np.array(geometry["body"], dtype=np.int64)
+        group, hull_group, rules = find_rules(table, materials, bodies, self._add_hulls())
+        poses = list(zip(geometry["rotation"], geometry["position"], strict=True))
+        shapes = [s.shape for s in self.shapes]
+        first, neighbours = find_neighbours(shapes, bodies, poses, table != PASS)
+        geometry["group"] = group.tolist()
+        geometry["first_neighbour"] = first.tolist()
+        geometry["neighbour"] = neighbours.tolist()
+        self.rows.hulls["group"] = hull_group.tolist()
+        return rules
 
     def _stiffen_end_stops(self, gravity: float) -> None:
         """Let the joints' end stops bear what drives and weights can load them with."""
