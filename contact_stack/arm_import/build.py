@@ -120,40 +120,15 @@ def build_robot(source: ModelSource, options: ImportOptions, folder: Path) -> Bu
         raise ModelError(NOT_FOR_MJCF)
     if options.density is not None and (weights := weigh_links(robot, options.density)):
         notes.append(weights)
-    for name in (*built.arm.joints, *built.arm.gripper):
-        apply_soft_limits(tree.joints[name], notes)
-    for name in built.arm.joints:
-        bound_joint(tree.joints[name], notes)
-    _check_home(options.home, tree, built.arm)
-    if tree.lean > UPRIGHT:
-        notes.append(f"in the model '{tree.base}' leans by {np.degrees(tree.lean):.3g} deg; here "
-                     "it stands upright")  # fmt: skip
-    # Of a MJCF, what a body weighs may be with the link of its joint.
-    bare = [] if source.is_mjcf else _weightless(tree, built.arm)
-    if bare:
-        notes.append(f"without an inertial, so they weigh nothing: {', '.join(bare)} (valid: "
-                     "--density)")  # fmt: skip
+    _bound_joints(tree, options, built)
+    _note_what_is_odd(tree, source, built)
     robot.set("name", options.name)
     robot.set("version", CAPSULE_VERSION)
-    for owner in (robot, *robot.findall("link"), *robot.findall("joint")):
-        for element in list(owner):
-            if element.tag not in _KEPT[owner.tag]:
-                owner.remove(element)
-    beyond = [name for name in built.arm.held if name in tree.joints]
-    if beyond:
+    _drop_what_is_not_kept(robot)
+    if beyond := [name for name in built.arm.held if name in tree.joints]:
         notes.append(f"joints {hold(tree, beyond)} are held")
     missing: list[str] = []
-    seen, touched = (
-        {link.get("name", ""): read_solids_of(link, tag, source.mjcf.meshes, missing)
-         for link in robot.findall("link")}
-        for tag in ("visual", "collision")
-    )  # fmt: skip
-    blind = [link.get("name", "") for link in _with_shapes(robot)]
-    blind = [link for link in blind if not (seen[link] or touched[link])]
-    if blind:
-        raise ModelError(f"no mesh of links {first_of(blind)} can be read, so nothing could touch "
-                         "them (valid: --package-path FOLDER with their packages): "
-                         f"{first_of(missing)}")  # fmt: skip
+    seen, touched = _read_solids(robot, source, missing)
     points = {link: np.vstack([solid.points for solid in touched[link] or seen[link]])
               for link in seen if touched[link] or seen[link]}  # fmt: skip
     _repair_inertias(robot, notes)
@@ -175,6 +150,65 @@ def build_robot(source: ModelSource, options: ImportOptions, folder: Path) -> Bu
         values["joints"] |= _gains(source, built.arm, efforts)
     _write(built.file, robot, values, changes)
     return built
+
+
+def _bound_joints(tree: LinkTree, options: ImportOptions, built: Built) -> None:
+    """Let the narrower of a joint's limits count, and check the home."""
+    for name in (*built.arm.joints, *built.arm.gripper):
+        apply_soft_limits(tree.joints[name], built.notes)
+    for name in built.arm.joints:
+        bound_joint(tree.joints[name], built.notes)
+    _check_home(options.home, tree, built.arm)
+
+
+def _note_what_is_odd(tree: LinkTree, source: ModelSource, built: Built) -> None:
+    """Say what stands otherwise than in the model, and what weighs nothing."""
+    if tree.lean > UPRIGHT:
+        lean = np.degrees(tree.lean)
+        built.notes.append(
+            f"in the model '{tree.base}' leans by {lean:.3g} deg; here it stands upright"
+        )
+    # Of a MJCF, what a body weighs may be with the link of its joint.
+    bare = [] if source.is_mjcf else _weightless(tree, built.arm)
+    if bare:
+        built.notes.append(
+            f"without an inertial, so they weigh nothing: {', '.join(bare)} (valid: --density)"
+        )
+
+
+def _drop_what_is_not_kept(robot: ElementTree.Element) -> None:
+    """Remove what a robot's file does not have, such as transmissions and plugins."""
+    for owner in (robot, *robot.findall("link"), *robot.findall("joint")):
+        for element in list(owner):
+            if element.tag not in _KEPT[owner.tag]:
+                owner.remove(element)
+
+
+def _read_solids(
+    robot: ElementTree.Element, source: ModelSource, missing: list[str]
+) -> tuple[dict[str, list[Solid]], dict[str, list[Solid]]]:
+    """Return what of each link is seen and what is touched.
+
+    Args:
+        robot: The model.
+        source: Where it is from.
+        missing: Gets the meshes that cannot be read.
+
+    Raises:
+        ModelError: If there is none that can be read of a link that has some.
+    """
+    seen, touched = (
+        {link.get("name", ""): read_solids_of(link, tag, source.mjcf.meshes, missing)
+         for link in robot.findall("link")}
+        for tag in ("visual", "collision")
+    )  # fmt: skip
+    blind = [link.get("name", "") for link in _with_shapes(robot)]
+    blind = [link for link in blind if not (seen[link] or touched[link])]
+    if blind:
+        raise ModelError(f"no mesh of links {first_of(blind)} can be read, so nothing could touch "
+                         "them (valid: --package-path FOLDER with their packages): "
+                         f"{first_of(missing)}")  # fmt: skip
+    return seen, touched
 
 
 def _write(
