@@ -82,26 +82,10 @@ def scene_problem(
         axes = KEPT
         _check_level(dynamics, *_start_and_goal(begin, goal, objects))
     goal = {name: _nearest_turn(name, value, begin[name]) for name, value in goal.items()}
-    upright = [name for name in objects if _axis(name) in axes and not _rolls(dynamics, name)]
-    ends = dict(zip(objects, zip(*_start_and_goal(begin, goal, objects), strict=True), strict=True))
-    tipped = {
-        _thing(name)
-        for name in upright
-        if _axis(name) != "z" and abs(ends[name][1] - ends[name][0]) > ANGLE
-    }
-    lies = [name for name in upright if _axis(name) != "z" or _thing(name) not in tipped]
-    asked = {**{name: begin[name] for name in lies}, **goal}
-    wanted = {name: value for name, value in asked.items() if value is not None}
+    wanted, kept = _wanted_and_kept(dynamics, begin, goal, axes)
     # What is seen beside the states has no goals, whatever it is called.
     tolerance = [usual_tolerance(name) if name in wanted else 0.0 for name in names]
     tolerance += [0.0] * (len(dynamics.state_names) - len(names))
-    kept = [
-        name
-        for name, value in wanted.items()
-        if name in upright
-        and _thing(name) not in tipped
-        and abs(value - begin[name]) <= usual_tolerance(name)
-    ]
     weight = np.array([1.0 / width**2 if width else 0.0 for width in tolerance])
     step = _steps(dynamics)
     return ExampleConfig(
@@ -127,6 +111,39 @@ def scene_problem(
         schedule=VarianceSchedule(input_std=tuple(step)),
         tolerance=tuple(tolerance),
     )
+
+
+def _wanted_and_kept(
+    dynamics: QuasiDynamics, begin: Mapping[str, float], goal: Goal, axes: Iterable[str]
+) -> tuple[dict[str, float], list[str]]:
+    """Return the goals of states, also of what stays upright, and the states that stay all the way.
+
+    Args:
+        dynamics: Of the scene.
+        begin: State -> where it begins.
+        goal: State -> goal, None if it does not matter.
+        axes: Along and about which an object that is not to tip or roll stays where it is.
+    """
+    names = dynamics.state_names[: dynamics.coordinates]
+    objects = [names[i] for i in dynamics.object_states]
+    upright = [name for name in objects if _axis(name) in axes and not _rolls(dynamics, name)]
+    ends = dict(zip(objects, zip(*_start_and_goal(begin, goal, objects), strict=True), strict=True))
+    tipped = {
+        _thing(name)
+        for name in upright
+        if _axis(name) != "z" and abs(ends[name][1] - ends[name][0]) > ANGLE
+    }
+    lies = [name for name in upright if _axis(name) != "z" or _thing(name) not in tipped]
+    asked = {**{name: begin[name] for name in lies}, **goal}
+    wanted = {name: value for name, value in asked.items() if value is not None}
+    kept = [
+        name
+        for name, value in wanted.items()
+        if name in upright
+        and _thing(name) not in tipped
+        and abs(value - begin[name]) <= usual_tolerance(name)
+    ]
+    return wanted, kept
 
 
 def _check_names(what: str, values: Goal, known: Iterable[str]) -> None:

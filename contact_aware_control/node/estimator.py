@@ -30,9 +30,10 @@ from contact_aware_control.node.messages import ContactsMessage, held_shapes
 from contact_aware_control.precompile import precompile_estimator
 from contact_core.base.errors import ConfigError, choices
 from contact_core.robot.arm_state import ArmState, TorqueKind
+from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
 from contact_ros.diagnostics import Diagnostics, Health, Level
-from contact_ros.driver_profile import StateReader, driver_profile
+from contact_ros.driver_profile import DriverProfile, StateReader, driver_profile
 from contact_ros.entry_point import freeze_garbage_collector, run
 from contact_ros.geometry import to_array, to_point
 from contact_ros.guarded_node import GuardedNode
@@ -166,15 +167,10 @@ class EstimatorNode(GuardedNode):
         # Even from the cache a kernel takes a while to load: not at the first contact.
         precompile_estimator()
         description = config.description()
-        self._robot = Robot.from_description(description)
-        self._announcement = announce_robot(self, description)
-        self._message = ContactsMessage(description.base_link)
         if not config.errors.calibration and description.calibration is not None:
             errors = replace(config.errors, calibration=str(description.calibration))
             config = replace(config, errors=errors)
-        self._estimator = make_estimator(self._robot, config)
-        arm = Robot.from_description(description)
-        self._prospect = ContactProspect(arm, config, places=PROSPECTS)
+        self._robot = Robot.from_description(description)
         profile = driver_profile(
             config.driver,
             config.arm,
@@ -183,6 +179,20 @@ class EstimatorNode(GuardedNode):
             self.get_namespace(),
             self._robot.gravity_torque,
         )
+        self._build_estimator(config, description, profile)
+        self._announcement = announce_robot(self, description)
+        self._publish(description, config.lockstep)
+        self._take_requests()
+        self._hear_robot(config, description, profile)
+        freeze_garbage_collector()
+
+    def _build_estimator(
+        self, config: EstimatorNodeConfig, description: RobotDescription, profile: DriverProfile
+    ) -> None:
+        """Make the estimator, and what is known between two of its updates."""
+        self._estimator = make_estimator(self._robot, config)
+        arm = Robot.from_description(description)
+        self._prospect = ContactProspect(arm, config, places=PROSPECTS)
         reading = TorqueReading(profile.joint_torque_sign, profile.joint_torque_kind)
         self._source = TorqueSource(config.torque_source, self._robot, config.observer, reading)
         self._seed = config.seed
@@ -196,7 +206,11 @@ class EstimatorNode(GuardedNode):
         self._updates = 0
         self._last: EstimatorOutput | None = None
         self._position: np.ndarray | None = None
-        signal = signal_publisher(config.lockstep)
+
+    def _publish(self, description: RobotDescription, lockstep: bool) -> None:
+        """Tell contacts, as messages and as pictures, and how everything is."""
+        self._message = ContactsMessage(description.base_link)
+        signal = signal_publisher(lockstep)
         self._contacts = self.create_publisher(ContactArray, "contacts", signal)
         self._markers = self.create_publisher(MarkerArray, "contact_markers", signal)
         self._particles = self.create_publisher(PointCloud2, "contact_particles", 1)
@@ -205,33 +219,41 @@ class EstimatorNode(GuardedNode):
         self._judged: np.ndarray | None = None
         self._next_prospects = 0.0
         self._told: Mapping[str, str] = {}
-        self.create_service(Trigger, "contact_estimator/tare", self._tare)
-        self.create_service(Trigger, "contact_estimator/reset", self._reset)
-        self.create_service(SetPayload, "set_payload", self._set_payload)
         self._diagnostics = Diagnostics(
             self, lambda: self._reader.rejections.report(self._health())
         )
+
+    def _take_requests(self) -> None:
+        """Tare, forget or take a payload into account when somebody asks for it."""
+        self.create_service(Trigger, "contact_estimator/tare", self._tare)
+        self.create_service(Trigger, "contact_estimator/reset", self._reset)
+        self.create_service(SetPayload, "set_payload", self._set_payload)
+
+    def _hear_robot(
+        self, config: EstimatorNodeConfig, description: RobotDescription, profile: DriverProfile
+    ) -> None:
+        """Receive states, at the simulator's ticks or in a thread of their own."""
+        lockstep = config.lockstep
         self._gripper_joint = description.gripper_joint
         inputs = ["state", "gripper"] if self._gripper_joint else ["state"]
         self._inputs = TickInputs(inputs, self._handle_tick)
-        self._participant = Participant(self, NAME, self._inputs.tick) if config.lockstep else None
-        self._reader = StateReader(self, profile, config.lockstep, self._state_arrived)
+        self._participant = Participant(self, NAME, self._inputs.tick) if lockstep else None
+        self._reader = StateReader(self, profile, lockstep, self._state_arrived)
         gripper = []
         if self._gripper_joint:
-            qos, topic = signal_subscription(config.lockstep), "gripper/joint_states"
+            qos, topic = signal_subscription(lockstep), "gripper/joint_states"
             gripper = [self.create_subscription(JointState, topic, self._gripper_moved, qos)]
         self._messages: MessageThread | None = None
         if self._participant is not None:
             self._participant.announce()
-        else:
-            self._messages = MessageThread(
-                self,
-                ErrorRelay(self),
-                *self._reader.subscriptions,
-                beside=gripper,
-                on_start=lambda: enter_real_time(config.real_time),
-            )
-        freeze_garbage_collector()
+            return
+        self._messages = MessageThread(
+            self,
+            ErrorRelay(self),
+            *self._reader.subscriptions,
+            beside=gripper,
+            on_start=lambda: enter_real_time(config.real_time),
+        )
 
     def close(self) -> None:
         """Hear no more states."""
