@@ -59,7 +59,8 @@ class Touch:
         force: Against the motion, low-passed [N].
         distance: How far the tool has come [m].
         surface: How far it had come where the force began to rise, or where it ended if the rise
-            is too short to tell [m]; NaN before the force is reached.
+            is too short to tell [m]; NaN before the force is reached, and if the arm has met
+            something elsewhere.
     """
 
     force: float
@@ -76,6 +77,7 @@ class GuardedMove:
         wanted: The force at which it ends [N].
         distance: How far it goes at most [m].
         force_limits: Of the links beyond the last joint, so that they may press so hard [N].
+        met: What the arm was stopped by elsewhere than at its hand, as far as the estimator tells.
     """
 
     def __init__(
@@ -120,6 +122,7 @@ class GuardedMove:
         self.reference = self._straight(distance)
         self.force_limits = dict.fromkeys(hand_links(robot), HEADROOM * force)
         self._force, self._waits = 0.0, False
+        self.met: ContactEstimate | None = None
         self._begin: np.ndarray | None = None
         self._samples: deque[tuple[float, float]] = deque(maxlen=MAX_SAMPLES)
         self._max_rise = round(MAX_RISE_TIME / period)
@@ -213,7 +216,26 @@ class GuardedMove:
                 self.reference = self._straight(min(self.distance + behind, longest))
         distance = float((place - self._begin) @ self._along)
         self._samples.append((self._force, distance))
-        return Touch(self._force, distance, self._surface() if self.touched else np.nan)
+        if not self.touched:
+            return Touch(self._force, distance, np.nan)
+        self.met = self._met_elsewhere(torque, contacts)
+        return Touch(self._force, distance, self._surface() if self.met is None else np.nan)
+
+    def _met_elsewhere(
+        self, torque: np.ndarray, contacts: Sequence[ContactEstimate]
+    ) -> ContactEstimate | None:
+        """Return what presses on the arm, if that is what the force on the tool seems to be."""
+        others = [c for c in contacts if c.identifiable and c.link not in self.force_limits]
+        if not others:
+            return None
+        robot = self._robot
+        rest = torque.copy()
+        for contact in others:
+            rest -= robot.torque_of_force(contact.link, contact.point_world, contact.force_world)
+        felt = float(force_along(robot, -self._along[None], rest, self.wanted)[0])
+        if felt > 0.5 * self.wanted:
+            return None
+        return max(others, key=lambda c: float(np.linalg.norm(c.force_world)))
 
     def _surface(self) -> float:
         """Return where the line through the last rise of the force begins."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pinocchio as pin
 from builtin_interfaces.msg import Time
@@ -104,6 +106,18 @@ def to_point(position: ArrayLike) -> Point:
     """
     x, y, z = np.asarray(position, dtype=float).tolist()
     return Point(x=x, y=y, z=z)
+
+
+def without_points(message: Any) -> Any:
+    """Return a message in which every point is one that nobody knows.
+
+    Args:
+        message: Its fields of the type Point become NaN.
+    """
+    for name, kind in message.get_fields_and_field_types().items():
+        if kind == "geometry_msgs/Point":
+            setattr(message, name, to_point(np.full(3, np.nan)))
+    return message
 
 
 def to_vector(vector: ArrayLike) -> Vector3:

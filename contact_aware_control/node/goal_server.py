@@ -60,7 +60,7 @@ from contact_aware_control.safety.status import FOLLOWING, LinkState, Mode, Stat
 from contact_aware_control.safety.supervisor import Pause
 from contact_core.base.errors import ContactStackError, TrajectoryError
 from contact_core.robot.robot import Robot
-from contact_ros.geometry import BaseFrames
+from contact_ros.geometry import BaseFrames, without_points
 from contact_ros.guarded_node import PolledActionServer
 from contact_ros.stamps import MAX_START
 from contact_ros.validation import MessageError
@@ -446,7 +446,7 @@ class GoalServer:
                 with self._lock:
                     return kind(handle.request, self._touch, now.command)
 
-            return await self._run(handle, translate, action.Result())
+            return await self._run(handle, translate, without_points(action.Result()))
 
         return execute
 

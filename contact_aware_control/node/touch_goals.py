@@ -14,7 +14,7 @@ from contact_stack_msgs.action import GuardedMove as GuardedMoveAction
 from contact_stack_msgs.action import HandGuide
 from contact_stack_msgs.action import Insert as InsertAction
 from contact_stack_msgs.action import Wipe as WipeAction
-from geometry_msgs.msg import Point, Vector3
+from geometry_msgs.msg import Vector3
 
 from contact_aware_control import compliant_move, guarded_move, skill
 from contact_aware_control.compliant_move import CompliantMove
@@ -239,7 +239,7 @@ class GuardedGoal(FeelingGoal):
             self._touch = move.watch(progress.position, torque, contacts)
             # Where other places explain the torques as well, they may be on another link.
             told = (c for c in contacts if c.link in move.force_limits and c.identifiable)
-            self._contact = next(told, None)
+            self._contact = move.met or next(told, None)
         if move.reference is not self.goal.reference:
             self.goal = Goal(move.reference, move.force_limits)
         return None
@@ -265,8 +265,15 @@ class GuardedGoal(FeelingGoal):
 
     def shortfall(self) -> Violation | None:
         """Miss a touch that there must be, see :class:`ActionGoal`."""
-        if self._move.touched or not self._must_touch:
+        move, met = self._move, self._move.met
+        if not self._must_touch or (move.touched and met is None):
             return None
+        if met is not None:
+            return Violation(
+                GuardedResult.NOT_TOUCHED,
+                f"the arm met something with {met.link}, not with its hand, after "
+                f"{self._touch.distance:.3f} m",
+            )
         touch, wanted = self._touch, self._move.wanted
         return Violation(
             GuardedResult.NOT_TOUCHED,
@@ -280,7 +287,7 @@ class GuardedGoal(FeelingGoal):
 
     def result(self, progress: GoalProgress, violation: Violation | None, note: str) -> Any:
         """Return the result message; see :class:`ActionGoal`."""
-        nowhere = Point(x=math.nan, y=math.nan, z=math.nan)
+        nowhere = to_point(np.full(3, math.nan))
         touched = self._move.touched
         contact = self._contact if touched else None
         return GuardedResult(

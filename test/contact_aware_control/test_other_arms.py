@@ -165,6 +165,19 @@ def test_it_looks_for_something_sideways_and_meets_a_post_with_its_wrist(arm: st
     assert forces.max() <= 1.3 * 20.0
 
 
+@pytest.mark.parametrize(
+    ("arm", "link"), [("fr3_wsg50", "fr3_link5"), ("iiwa14_wsg50", "lbr_link_6")]
+)
+def test_what_its_wrist_meets_is_not_what_its_hand_looks_for(arm: str, link: str) -> None:
+    guarded, touch, *_ = guarded_move(beside_a_post(arm, 0.3), 10.0, direction=np.eye(3)[1])
+    assert guarded.touched
+    assert guarded.met.link == link
+    assert np.isnan(touch.surface)
+    found, touch, *_ = guarded_move(TouchBench(**over_a_table(arm, 0.03)), 10.0)
+    assert found.met is None
+    assert np.isfinite(touch.surface)
+
+
 @pytest.mark.parametrize("arm", ARMS)
 def test_a_hand_leads_it(arm: str) -> None:
     guided = Guided("gripper_body", (0.0, 1.0, 0.0), robot=arm, home=TOOL_DOWN[arm])

@@ -162,6 +162,9 @@ def test_it_ends_at_a_hand_or_at_its_distance(move: Any, arm: GraphClient, drive
     missed = move(distance=0.01, must_touch=True)
     assert missed.error_code == GuardedMove.Result.NOT_TOUCHED
     assert "nothing pushed back with 10 N within 0.0" in missed.error_string
+    refused = move(distance=-1.0)
+    assert refused.error_code == GuardedMove.Result.INVALID_GOAL
+    assert np.isnan([refused.surface.z, refused.contact.z]).all()
 
     hand = client.node.create_publisher(Vector3, "tamsi_sim/push", 1)
 

@@ -9,7 +9,7 @@ from geometry_msgs.msg import Vector3
 from loop_bench import Q
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.contact import ContactReport
+from contact_aware_control.contact import ContactEstimate, ContactReport
 from contact_aware_control.controllers import ControllerOutput
 from contact_aware_control.loop_state import LoopStatus
 from contact_aware_control.node.config import GoalConfig
@@ -28,6 +28,7 @@ from contact_ros.geometry import BaseFrames
 
 PERIOD = 0.005
 UP, DOWN = Vector3(z=1.0), Vector3(z=-1.0)
+UPWARD = np.array([0.0, 0.0, 1.0])
 
 
 def guarded(**changes):
@@ -48,15 +49,16 @@ class Watched:
         self.time = self.now = 0.0
         self.reference = self.goal.goal.reference
 
-    def tick(self, felt=0.0, q=Q, mode=Mode.TRACKING):
+    def tick(self, felt=0.0, q=Q, mode=Mode.TRACKING, report=lambda stamp: None):
         """A tick at q with a force downwards [N], None: it is not known; return how it ended."""
         followed = mode in FOLLOWING
         self.now += PERIOD
         if self.goal.goal.reference is not self.reference:
             self.reference, self.time = self.goal.goal.reference, 0.0
         self.time += PERIOD if followed else 0.0
-        stamp, report = round(1e9 * self.now), None
-        if felt is not None:
+        stamp = round(1e9 * self.now)
+        report = report(stamp)
+        if report is None and felt is not None:
             self.robot.update(q)
             force = np.array([0.0, 0.0, -felt])
             place = self.robot.tool_pose().translation
@@ -91,6 +93,32 @@ def test_a_guarded_move_that_gets_nowhere_is_held_back(watched, must_touch):
     found = watched(GuardedGoal, guarded(must_touch=must_touch)).run(5.0, 15.0)
     assert found.code == GuardedMove.Result.GOAL_TOLERANCE_VIOLATED
     assert "holds it back: it has come 0.000 m of 0.02 m, and 15.0 N push back" in found.text
+
+
+@pytest.mark.parametrize("must_touch", [False, True])
+def test_what_a_wrist_meets_is_told_and_is_no_touch_of_the_hand(watched, robot, must_touch):
+    """The table was said to be 14 cm above where it was."""
+    watch = watched(GuardedGoal, guarded(force=10.0, must_touch=must_touch))
+    robot.update(Q)
+    link, force = "lbr_link_6", np.array([0.0, 0.0, -60.0])
+    place = robot.link_pose(link).translation.copy()
+    torque = robot.torque_of_force(link, place, force)
+    wide = np.eye(3)
+    met = ContactEstimate(
+        1, link, 6, place, np.zeros(3), UPWARD, force, wide, wide, 0.5, 500.0, 0.01, True, 0.1, ()
+    )
+    end = None
+    while end is None:
+        end = watch.tick(report=lambda stamp: ContactReport(stamp, (met,), torque))
+    if must_touch:
+        assert end.code == GuardedMove.Result.NOT_TOUCHED
+        assert end.text == "the arm met something with lbr_link_6, not with its hand, after 0.000 m"
+    else:
+        assert end == "SUCCEEDED"
+    result = watch.goal.result(None, None, "")
+    assert (result.touched, result.link) == (True, link)
+    assert np.isnan(result.surface.z)
+    assert result.contact.z == pytest.approx(place[2])
 
 
 def test_a_guarded_move_ends_where_it_has_come_all_but_a_little(watched, robot):
