@@ -111,6 +111,7 @@ class RobotIdentity:
         description: RobotDescription,
         real: bool,
         clock: Callable[[], float] = time.monotonic,
+        announce: bool = True,
     ) -> None:
         """Announce the robot, and listen to which one the others mean.
 
@@ -120,6 +121,7 @@ class RobotIdentity:
             description: Its robot.
             real: Whether only a real robot will do.
             clock: A steady clock [s].
+            announce: Whether to; who is only to ask stops nobody else.
         """
         self._node = node
         self._topic = profile.topic(SIMULATED_TOPIC)
@@ -129,7 +131,7 @@ class RobotIdentity:
         self._looked: float | None = None
         self._simulated = False
         self._others: dict[str, str] = {}
-        self._announcement = announce_robot(node, description)
+        self._announcement = announce_robot(node, description) if announce else None
         self._subscription = node.create_subscription(
             String, FINGERPRINT_TOPIC, self._announced, LATCHED_BY_MANY
         )

@@ -23,6 +23,7 @@ TIME_STEP = 0.1
 """Of the model [s]."""
 HORIZON, ITERATIONS, REFINEMENTS = 40, 10, 25
 """Of a plan without a search."""
+FULL_TURN = 2.0 * math.pi
 POSITION, ANGLE = 0.02, 0.1
 """What counts as there [m, rad]."""
 LENGTH_STEP, ANGLE_STEP = 0.02, 0.03
@@ -186,10 +187,19 @@ def _rolls(dynamics: QuasiDynamics, name: str) -> bool:
 
 
 def _nearest_turn(name: str, value: float | None, begin: float) -> float | None:
-    """Return an angle as it is nearest to where it begins: full turns are none."""
+    """Return an angle as it is nearest to where it begins: full turns are none.
+
+    Raises:
+        ConfigError: If it is more than a full turn, as degrees are.
+    """
     if value is None or _axis(name) not in (*POSE_AXES[3:], "angle"):
         return value
-    return begin + math.remainder(value - begin, 2.0 * math.pi)
+    if abs(value) > FULL_TURN:
+        raise ConfigError(
+            f"goal: {name} is {value:g} rad, more than a full turn (valid: -{FULL_TURN:.3f} to "
+            f"{FULL_TURN:.3f}; {value:g} degrees are {math.radians(value):.4f})"
+        )
+    return begin + math.remainder(value - begin, FULL_TURN)
 
 
 def _scene_start(dynamics: QuasiDynamics) -> dict[str, float]:

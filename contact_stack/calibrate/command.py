@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -104,12 +104,13 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError(f"--out {args.out} is a robot file and ends in .yaml")
     scene = Scene.load(args.scene) if args.scene else None
     name = args.robot if scene is None else scene.config.robot.description
-    robot = Robot.from_description(RobotDescription.load(name))
+    description = RobotDescription.load(name)
+    robot = Robot.from_description(description)
 
     def motion(start: np.ndarray) -> JointTrajectory:
         return excitation(robot, start, args.amplitude, args.speed, args.duration, args.seed)
 
-    samples = _record(args, scene, robot.joint_names, motion)
+    samples = _record(args, scene, description, motion)
     found = identify(robot, samples, EstimatorConfig())
     print("\n".join(_table(robot, found)))
     for path in _write(args.out, name, robot, samples, found):
@@ -125,7 +126,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _record(
-    args: argparse.Namespace, scene: Scene | None, joints: Sequence[str], motion: Motion
+    args: argparse.Namespace, scene: Scene | None, description: RobotDescription, motion: Motion
 ) -> TorqueSamples:
     """Move the arm, with a progress bar."""
     with tqdm(total=REST + args.duration, desc="calibrate", unit="s", bar_format=BAR) as bar:
@@ -136,7 +137,7 @@ def _record(
 
         if scene is not None:
             return record_simulated(scene, args.seed, motion, show)
-        return record_on_graph(args.driver, joints, args.robot_name, motion, show)
+        return record_on_graph(args.driver, description, args.robot_name, motion, show)
 
 
 def _table(robot: Robot, found: Identification) -> Iterator[str]:

@@ -14,11 +14,12 @@ from contact_aware_control.reference import JointTrajectory
 from contact_core.base.config import from_mapping
 from contact_core.base.errors import CommunicationError
 from contact_core.robot.arm_state import ArmState
+from contact_core.robot.description import RobotDescription
 from contact_core.robot.scene import Scene
 from contact_ros.client import GraphClient
 from contact_ros.driver_profile import DriverConfig, DriverProfile, driver_profile
 from contact_ros.driver_profile.endpoints import StateReader
-from contact_ros.identity import CONTROLLER
+from contact_ros.identity import CONTROLLER, RobotIdentity
 from contact_ros.stamps import NANOSECONDS
 from contact_stack.demo.client_node import joint_goal
 from tamsi_sim.robot.plant import Plant
@@ -66,13 +67,17 @@ SILENCE = 10.0
 
 
 def record_on_graph(
-    driver: str | None, joints: Sequence[str], namespace: str, motion: Motion, on_time: OnTime
+    driver: str | None,
+    description: RobotDescription,
+    namespace: str,
+    motion: Motion,
+    on_time: OnTime,
 ) -> TorqueSamples:
     """Move the arm of the running graph by its controller; Ctrl-C cancels the goal.
 
     Args:
         driver: Driver profile that the robot or simulator speaks; None: that of the controller.
-        joints: The arm's joints in the robot's file, base to flange.
+        description: The robot.
         namespace: Namespace of the robot.
         motion: How it shall move.
         on_time: Called from time to time.
@@ -81,9 +86,10 @@ def record_on_graph(
         What was measured.
 
     Raises:
-        CommunicationError: If there is no controller, there are no states, the motion is refused,
-            or the arm does not get to its end.
+        CommunicationError: If there is no controller, there are no states, its robot is another
+            one, the motion is refused, or the arm does not get to its end.
     """
+    joints = description.arm_joints
     states: list[tuple[float, np.ndarray, np.ndarray, np.ndarray]] = []
     began: list[int] = []
 
@@ -96,13 +102,16 @@ def record_on_graph(
     with GraphClient("calibrate", namespace) as client:
         try:
             profile = profile_of(client, driver, joints, namespace)
+            identity = RobotIdentity(client.node, profile, description, False, announce=False)
             StateReader(client.node, profile, False, take)
             client.wait_until(lambda: states and states[-1][0] > REST, SILENCE, "no joint states")
         except CommunicationError as error:
             raise CommunicationError(
-                f"{error}: start 'contact-stack launch sim lockstep:=false' or the robot's driver "
-                "and controller"
+                f"{error} of {description.name}: start 'contact-stack launch sim lockstep:=false' "
+                "or the robot's driver and controller, or name the robot that is there by --robot"
             ) from error
+        if identity.problem:
+            raise CommunicationError(f"{identity.problem}: name the robot that is there by --robot")
         command = states[-1][2]
         wanted = motion(command if np.isfinite(command).all() else states[-1][1])
         goal = client.send(

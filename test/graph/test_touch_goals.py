@@ -14,6 +14,10 @@ from geometry_msgs.msg import Vector3
 from rclpy.action import ActionClient
 from std_srvs.srv import Trigger
 
+from contact_aware_control.reference import JointTrajectory
+from contact_core.base.errors import CommunicationError
+from contact_core.robot.description import RobotDescription
+from contact_stack.calibrate.recording import ignore, record_on_graph
 from contact_stack.launch import NodeGraph
 
 pytestmark = pytest.mark.graph
@@ -150,6 +154,18 @@ def move(arm: GraphClient) -> Callable[..., Any]:
         return ended.result().result
 
     return ask
+
+
+@pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
+def test_another_robot_is_not_calibrated(arm: GraphClient, driver: str) -> None:
+    """It moved by the masses of another one, and was calibrated to them."""
+
+    def moved(start: np.ndarray) -> JointTrajectory:
+        raise AssertionError("it would have moved")
+
+    other = RobotDescription.load("iiwa14")
+    with pytest.raises(CommunicationError, match=r"means robot iiwa14_wsg50 .* means iiwa14 "):
+        record_on_graph(driver, other, "lbr", moved, ignore)
 
 
 @pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)

@@ -130,6 +130,8 @@ def test_names_and_numbers_are_checked(tmp_path):
         scene_problem(scene, {})
     with pytest.raises(ConfigError, match="goal: thing/x is nan"):
         scene_problem(scene, {"thing/x": np.nan})
+    with pytest.raises(ConfigError, match=r"goal: thing/yaw is 45 rad.*45 degrees are 0.7854"):
+        scene_problem(scene, {"thing/yaw": 45.0})
     with pytest.raises(ConfigError, match=r"start: lbr_A7 is 3.2 \(valid: -3.05433 to 3.05433"):
         scene_problem(scene, GOAL, {"lbr_A7": 3.2})
     with pytest.raises(ConfigError, match=r"start: unknown state 'elbow'"):
