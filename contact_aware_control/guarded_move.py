@@ -47,6 +47,9 @@ SHORT = 5e-3
 REST_TIME, REST = 0.25, 2e-4
 """What moves less than that in this time is at rest [s, m]."""
 
+RECOIL, TURNED = 2e-3, 2e-4
+"""What goes back farther was pushed off; what comes forward again by more has turned [m]."""
+
 HEADROOM = 1.5
 """So many times the force may press the hand while it comes to rest."""
 
@@ -73,7 +76,7 @@ class GuardedMove:
 
     Attributes:
         reference: What the tool follows; another one from the first joint state on where that is
-            behind the command.
+            behind the command, and where the tool has been pushed off.
         wanted: The force at which it ends [N].
         distance: How far it goes at most [m].
         force_limits: Of the links beyond the last joint, so that they may press so hard [N].
@@ -123,6 +126,7 @@ class GuardedMove:
         self.force_limits = dict.fromkeys(hand_links(robot), HEADROOM * force)
         self._force, self._waits = 0.0, False
         self.met: ContactEstimate | None = None
+        self._farthest = self._back = 0.0
         self._begin: np.ndarray | None = None
         self._samples: deque[tuple[float, float]] = deque(maxlen=MAX_SAMPLES)
         self._max_rise = round(MAX_RISE_TIME / period)
@@ -217,9 +221,21 @@ class GuardedMove:
         distance = float((place - self._begin) @ self._along)
         self._samples.append((self._force, distance))
         if not self.touched:
+            self._begin_anew(place, distance)
             return Touch(self._force, distance, np.nan)
         self.met = self._met_elsewhere(torque, contacts)
         return Touch(self._force, distance, self._surface() if self.met is None else np.nan)
+
+    def _begin_anew(self, place: np.ndarray, distance: float) -> None:
+        """Come back at its own speed from where it was pushed off to, not after its reference."""
+        if distance > self._farthest:
+            self._farthest = self._back = distance
+        elif distance < self._back:
+            self._back = distance
+        elif self._farthest - self._back > RECOIL and distance - self._back > TURNED:
+            self._farthest = self._back = distance
+            self._pose.translation += ((place - self._pose.translation) @ self._along) * self._along
+            self.reference = self._straight(max(self.distance - distance, 0.0))
 
     def _met_elsewhere(
         self, torque: np.ndarray, contacts: Sequence[ContactEstimate]

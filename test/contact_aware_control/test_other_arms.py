@@ -114,6 +114,18 @@ def test_it_finds_a_table_by_touch(arm: str, force: float) -> None:
     assert forces.max() <= (1.35 if arm.startswith("fr3") else 1.3) * force
 
 
+@pytest.mark.parametrize(("arm", "above"), [("iiwa14_wsg50", 0.06), ("fr3_wsg50", 0.1)])
+def test_pushed_off_by_the_first_graze_it_comes_back_at_its_own_speed(
+    arm: str, above: float
+) -> None:
+    """It came back three times as fast, after its reference, and knocked with 25 and 30 N."""
+    guarded, touch, real, forces = guarded_move(TouchBench(**over_a_table(arm, above)), 10.0)
+    assert guarded.touched
+    assert forces.max() <= 1.4 * 10.0
+    # The first graze is a millimetre or two before what it yields to.
+    assert touch.surface == pytest.approx(real, abs=1e-3)
+
+
 @pytest.mark.parametrize("arm", ARMS)
 def test_it_wipes_a_table(arm: str) -> None:
     wanted = np.array([0.0, 0.0, -15.0])
