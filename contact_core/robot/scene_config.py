@@ -12,6 +12,8 @@ from contact_core.robot.surface import Surface
 
 ENGINES = ("tamsi", "drake")
 AXES = 6
+HALL = 100.0
+"""How far from the world's origin an object may be [m]; millimetres are told at once."""
 WORLD = "world"
 JOINT_IMPEDANCE = "joint_impedance"
 CARTESIAN_IMPEDANCE = "cartesian_impedance"
@@ -279,10 +281,20 @@ class ObjectConfig:
     )
     frame: str = parameter(WORLD, "world, or the robot's link that the pose is relative to")
     xyz: tuple[float, ...] = parameter(
-        (0.0, 0.0, 0.0), "position of the object at the start", unit="m", size=3
+        (0.0, 0.0, 0.0),
+        "position of the object at the start",
+        unit="m",
+        low=-HALL,
+        high=HALL,
+        size=3,
     )
     rpy: tuple[float, ...] = parameter(
-        (0.0, 0.0, 0.0), "roll, pitch and yaw of the object at the start", unit="rad", size=3
+        (0.0, 0.0, 0.0),
+        "roll, pitch and yaw of the object at the start",
+        unit="rad",
+        low=-math.tau,
+        high=math.tau,
+        size=3,
     )
 
 

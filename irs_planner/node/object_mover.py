@@ -53,6 +53,8 @@ ACTION = "move_objects"
 CAMERA, JOINTS = "camera/objects", "joint_states"
 FOLLOWS = (ControllerStatus.HOLD, ControllerStatus.TRACKING, ControllerStatus.CONSERVATIVE)
 """Modes in which the controller follows what is streamed."""
+SHOWN_JOINTS = 3
+"""How many joints a remedy names."""
 DISTURBED = 3
 """Searches in a row that are given up until it is told that things never rest."""
 
@@ -333,8 +335,15 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
                     return f"{name} is seen in an {error}"
         for name in mover.joint_names:
             if self._is_late(self._joints_heard if name in self._joints else -math.inf, begun):
-                return f"{JOINTS} is silent about {name}{self._refusal(JOINTS, begun)}"
+                return f"{JOINTS} is silent about {name}{self._others(name, begun)}"
         return ""
+
+    def _others(self, joint: str, begun: float) -> str:
+        """Return what is heard in the place of a joint: another arm's, or what was refused."""
+        if joint in self._joints or self._is_late(self._joints_heard, begun):
+            return self._refusal(JOINTS, begun)
+        others = ", ".join(sorted(self._joints)[:SHOWN_JOINTS])
+        return f" and tells of {others} (the planners need the graph's driver:= and arm:=)"
 
     def _refusal(self, topic: str, begun: float) -> str:
         """Return what was last refused of a topic since the goal began, empty for nothing."""

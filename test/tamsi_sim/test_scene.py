@@ -52,6 +52,14 @@ def test_mug_starts_upright_between_the_pads():
         ({"objects": {"mug": {"urdf": "urdf/mug.urdf", "colour": "red"}}}, "objects.mug.colour"),
         ({"objects": {"mug": {"urdf": "urdf/mugg.urdf"}}, "surfaces": {}}, "mugg"),
         ({"objects": ["mug"]}, "objects must map names"),
+        (
+            {"objects": {"mug": {"urdf": "urdf/mug.urdf", "rpy": [0.0, 0.0, 90.0]}}},
+            r"mug\.rpy\[2\]' is 90.0 \(valid: >= -6.28319 rad, <= 6.28319 rad",
+        ),
+        (
+            {"objects": {"mug": {"urdf": "urdf/mug.urdf", "xyz": [650.0, 0.0, 0.0]}}},
+            r"mug\.xyz\[0\]' is 650.0 \(valid: >= -100 m",
+        ),
         ({"surfaces": {"x": {"of": ["nobody"]}}}, "'nobody' is neither a group nor a body"),
         ({"may_touch": ["robot"]}, "may_touch needs entries like"),
         (

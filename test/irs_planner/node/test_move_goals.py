@@ -127,6 +127,14 @@ def test_who_is_silent_is_named(tmp_path, silent: str, reason: str) -> None:
     assert not result.goal_reached
 
 
+def test_the_joints_of_another_driver_are_named(tmp_path) -> None:
+    world = World(tmp_path, SHORT, x=0.6)
+    world.joint_names = [f"iiwa_{name}" for name in world.joint_names]
+    remedy = world.run().remedy
+    assert remedy.startswith("joint_states is silent about lbr_A1 and tells of iiwa_lbr_A1, iiwa_")
+    assert "driver:=" in remedy
+
+
 def test_what_was_heard_before_a_goal_is_not_acted_on(tmp_path) -> None:
     world = World(tmp_path, SHORT, x=0.6)
     world.speak()
