@@ -84,8 +84,16 @@ def _state_of_sources() -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put graphs first: one worker runs them one after the other, the others have the rest."""
-    items.sort(key=lambda item: item.get_closest_marker("graph") is None)
+    """Put graphs first: one worker runs them one after the other, the others have the rest.
+
+    Those that share a graph come together.
+    """
+    items.sort(
+        key=lambda item: (
+            item.get_closest_marker("graph") is None,
+            "held" not in getattr(item, "fixturenames", ()),
+        )
+    )
 
 
 @pytest.fixture(autouse=True)

@@ -47,14 +47,14 @@ NODES = ("tamsi_sim", "contact_estimator", "contact_aware_controller")
 
 
 RATE = 50.0
-"""Of graphs in real time [Hz]: a quarter of the usual, so that a slow or busy machine keeps up."""
+"""Of graphs [Hz]: a quarter of the usual, so that a slow or busy machine keeps up."""
 
 FULL_RATE = 200.0
 """Of those that a test takes the time of [Hz]."""
 
 
 def at_rate(rate: float, folder: Path, arguments: dict[str, str]) -> dict[str, str]:
-    """Have a graph in real time tick at a rate.
+    """Have a graph tick at a rate.
 
     Args:
         rate: Ticks per second [Hz].
@@ -62,10 +62,10 @@ def at_rate(rate: float, folder: Path, arguments: dict[str, str]) -> dict[str, s
         arguments: Of ``sim.launch.xml``.
 
     Returns:
-        The arguments with these files; as they are in lock-step, or where the scene is a file.
+        The arguments with these files; as they are where the scene is a file.
     """
     name = arguments.get("scene", "mug_placement")
-    if arguments.get("lockstep") == "true" or name.endswith(".yaml"):
+    if name.endswith(".yaml"):
         return arguments
     scene = share("config", "scenes", f"{name}.yaml")
     values = yaml.safe_load(scene.read_text())
@@ -92,6 +92,7 @@ class GraphClient:
         heard: Arrival time [s] and message, by topic.
         pids: Process of each node of the graph, where :func:`shared_graph` has started that.
         output: What its nodes print.
+        logs: Folder of its logs and incident records.
     """
 
     def __init__(self) -> None:
@@ -102,6 +103,7 @@ class GraphClient:
         self.node = rclpy.create_node("test_client", namespace="lbr", context=self._context)
         self.pids: dict[str, int] = {}
         self.output = io.StringIO()
+        self.logs = Path()
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
         self.heard: dict[str, list[tuple[float, Any]]] = {topic: [] for topic in TOPICS}
@@ -115,6 +117,10 @@ class GraphClient:
         self.pose = ActionClient(self.node, FollowPoseTrajectory, "follow_pose_trajectory")
         self.joints = ActionClient(self.node, FollowJointTrajectory, "follow_joint_trajectory")
         self.gripper = ActionClient(self.node, ParallelGripperCommand, "gripper")
+
+    def runs(self) -> bool:
+        """Tell whether no node of the graph has died."""
+        return all(Path(f"/proc/{pid}/exe").exists() for pid in self.pids.values())
 
     def close(self) -> None:
         """Leave the graph."""
@@ -206,6 +212,7 @@ def shared_graph(driver: str, gripper: bool = True, **arguments: str) -> Iterato
         for name, value in environment.items():
             patch.setenv(name, value)
         patch.setenv("PYTHONPATH", str(REPOSITORY), prepend=os.pathsep)
+        patch.setenv("ROS_LOG_DIR", folder)
         words = {"view": "false", "frames": "false", "driver": driver}
         words |= at_rate(RATE, Path(folder), arguments)
         output = io.StringIO()
@@ -213,7 +220,7 @@ def shared_graph(driver: str, gripper: bool = True, **arguments: str) -> Iterato
             client = GraphClient()
             try:
                 client.wait_until_ready(gripper)
-                client.output = output
+                client.output, client.logs = output, Path(folder)
                 client.pids = dict(zip(NODES, graph.pids, strict=False))
                 yield client
             finally:

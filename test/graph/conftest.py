@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from contact_stack.launch import NodeGraph, find_launch_file, parse
 
 sys.path.insert(0, str(Path(__file__).parent))
 from client import RATE, GraphClient, at_rate, shared_graph
+from faults import settle
 
 DEFAULT = "lbr_fri"
 
@@ -85,7 +87,7 @@ def launch(
 ) -> Iterator[Callable[..., NodeGraph]]:
     """Start ``sim.launch.xml`` with arguments; at the end no process may be left.
 
-    In lock-step, or in real time with so many ticks a second.
+    It makes so many ticks a second, of real or, in lock-step, of simulated time.
     """
     graphs = request.node.stash[GRAPHS] = []
     with ExitStack() as stack:
@@ -101,14 +103,57 @@ def launch(
         assert not any(alive(pid) for pid in graph.pids)
 
 
-@pytest.fixture(scope="module")
-def held(driver: str) -> Iterator[GraphClient]:
-    """One graph for all tests of a file that leave it as they found it, a mug in its gripper.
+@pytest.fixture
+def held(request: pytest.FixtureRequest, driver: str) -> GraphClient:
+    """One graph for all tests that leave it running, a mug in its gripper.
 
-    They come last: it takes a processor until the end of the file.
+    They come one after the other, for it takes a processor until the last of them.
     """
-    with shared_graph(driver, held_mass="0.1") as client:
-        yield client
+    stash = request.config.stash
+    shared = stash.get(HELD, None)
+    if shared is None or shared.driver != driver or not shared.client.runs():
+        _end_held(request.config)
+        stack = ExitStack()
+        client = stack.enter_context(shared_graph(driver, held_mass="0.1"))
+        shared = stash[HELD] = _Held(driver, client, stack)
+    settle(shared.client)
+    return shared.client
+
+
+@dataclass(frozen=True)
+class _Held:
+    """A graph that tests share, and what ends it."""
+
+    driver: str
+    client: GraphClient
+    stack: ExitStack
+
+
+HELD = pytest.StashKey[_Held]()
+
+
+def _end_held(config: pytest.Config) -> None:
+    if HELD in config.stash:
+        shared = config.stash[HELD]
+        del config.stash[HELD]
+        shared.stack.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, None, None]:
+    """End the graph that tests share where the next one does not."""
+    try:
+        return (yield)
+    finally:
+        if nextitem is None or "held" not in getattr(nextitem, "fixturenames", ()):
+            _end_held(item.config)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End it where the run was interrupted."""
+    _end_held(config)
 
 
 @pytest.fixture

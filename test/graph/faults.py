@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from client import GraphClient
 from contact_stack_msgs.action import FollowPoseTrajectory
-from contact_stack_msgs.msg import PoseTrajectoryPoint
+from contact_stack_msgs.msg import ControllerStatus, PoseTrajectoryPoint
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from rclpy.duration import Duration
@@ -80,6 +80,15 @@ def ask_until_granted(client: GraphClient, service: str) -> None:
         client.spin_until(granted)
     except TimeoutError:
         raise AssertionError(f"{service} was refused: {refusals[-1:]}") from None
+
+
+def settle(client: GraphClient) -> None:
+    """Have the arm held and the controller ready, whatever an earlier test has left."""
+    if mode(client) != ControllerStatus.HOLD:
+        ask_until_granted(client, "stop")
+        ask_until_granted(client, "reset")
+    ask_until_granted(client, "resume")
+    client.wait_until_ready()
 
 
 def diagnostic(client: GraphClient, node: str, after: float = 0.0) -> tuple[str, dict[str, str]]:

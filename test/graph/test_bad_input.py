@@ -302,6 +302,7 @@ def test_contacts_on_unknown_links_are_a_latched_fault(held: GraphClient) -> Non
     client.spin_until(refused)
     assert client.latest("controller_status").status_name == "BAD_INPUT"
     assert client.latest("controller_status").remedy
+    client.node.destroy_publisher(publisher)
 
 
 def _mode(client: GraphClient) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,19 +26,16 @@ from std_srvs.srv import SetBool, Trigger
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
 from contact_ros.driver_profile import DriverConfig, driver_profile
-from contact_stack.launch import NodeGraph
 
 pytestmark = pytest.mark.graph
 
 
 @pytest.fixture
-def moving(launch: Callable[..., NodeGraph], client: GraphClient) -> GraphClient:
+def moving(held: GraphClient) -> GraphClient:
     """The graph in real time, following a slow goal."""
-    launch(held_mass="0.1")
-    client.wait_until_ready()
-    client.send(client.pose, goal_down(client, 0.1, 60.0))
-    client.spin_until(lambda: mode(client) == ControllerStatus.TRACKING)
-    return client
+    held.send(held.pose, goal_down(held, 0.1, 60.0))
+    held.spin_until(lambda: mode(held) == ControllerStatus.TRACKING)
+    return held
 
 
 def switch(client: GraphClient, fault: str, on: bool) -> None:

@@ -253,11 +253,11 @@ def test_external_stop_is_prompt(start_motion: Callable[..., Moving]) -> None:
     assert first_status(client, "EXTERNAL_STOP", pressed) - pressed <= 3 * REPORT_TIME
 
 
-def test_external_stop_is_latched_and_recorded(
-    start_motion: Callable[..., Moving], tmp_path: Path
-) -> None:
+def test_external_stop_is_latched_and_recorded(held: GraphClient) -> None:
     """Pressed: a fault. Still pressed: no reset. The record, replayed, shows the same."""
-    client, _ = start_motion()
+    client = held
+    client.send(client.pose, goal_down(client, 0.1, 30.0))
+    wait_for(client, ControllerStatus.TRACKING)
     stop = press(client)
     assert wait_for(client, ControllerStatus.FAULT, "EXTERNAL_STOP").remedy
     refused = ask(client, "reset")
@@ -270,13 +270,13 @@ def test_external_stop_is_latched_and_recorded(
     wait_for(client, ControllerStatus.HOLD)
     dumped = ask(client, "dump_flight")
     assert dumped.success
-    files = sorted((tmp_path / "flight").glob("*.npz"))
-    fault = next(file for file in files if "EXTERNAL_STOP" in file.name)
+    fault = next(client.logs.glob("flight/*EXTERNAL_STOP.npz"))
     assert load(fault).ticks[-1].status.name == "EXTERNAL_STOP"
     for file in (fault, Path(dumped.message)):
         ticks = list(replay(load(file)))
         assert len(ticks) > 25
         assert all(tick.agrees(0.0) for tick in ticks)
+    client.node.destroy_publisher(stop)
 
 
 def start_watchdog(

@@ -8,22 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from client import GraphClient
 from contact_stack_msgs.msg import ControllerStatus
 from geometry_msgs.msg import TwistStamped
 from sensor_msgs.msg import JointState
 
 from contact_ros.stamps import to_time
-from contact_stack.launch import NodeGraph
 
 pytestmark = pytest.mark.graph
-
-
-@pytest.fixture
-def ready(launch: Callable[..., NodeGraph], client: Any) -> Any:
-    """The graph in real time, its arm held."""
-    launch(held_mass="0.1")
-    client.wait_until_ready()
-    return client
 
 
 def stream_until(
@@ -41,8 +33,8 @@ def stream_until(
 
 
 @pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
-def test_targets_move_the_arm_and_stop_it(ready: Any, driver: str) -> None:
-    client = ready
+def test_targets_move_the_arm_and_stop_it(held: GraphClient, driver: str) -> None:
+    client = held
 
     def command() -> np.ndarray:
         return np.array(client.latest("controller_status").joint_command)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from client import GraphClient, shared_graph
 from contact_stack_msgs.action import CompliantMove, GuardedMove, HandGuide, Insert, Wipe
+from contact_stack_msgs.srv import Reset
 from faults import ask_until_granted
 from geometry_msgs.msg import Vector3
 from rclpy.action import ActionClient
@@ -18,7 +19,6 @@ from contact_aware_control.reference import JointTrajectory
 from contact_core.base.errors import CommunicationError
 from contact_core.robot.description import RobotDescription
 from contact_stack.calibrate.recording import ignore, record_on_graph
-from contact_stack.launch import NodeGraph
 
 pytestmark = pytest.mark.graph
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.graph
 @pytest.fixture(scope="module")
 def arm(driver: str) -> Iterator[GraphClient]:
     """In lock-step: on a busy machine a hand pushes for as long as on another one."""
-    with shared_graph(driver, held_mass="0.1", lockstep="true") as client:
+    with shared_graph(driver, gripper=False, scene="insert_dowel", lockstep="true") as client:
         yield client
 
 
@@ -58,47 +58,6 @@ class Hand:
         except TimeoutError as error:
             raise TimeoutError(f"{error}: {feedback[-1:]}") from None
         return feedback[-1] if feedback else None, ended.result().result
-
-
-@pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
-def test_a_dowel_is_inserted_and_a_surface_is_wiped(
-    launch: Callable[..., NodeGraph], client: Any, driver: str
-) -> None:
-    launch(scene="insert_dowel", lockstep="true")
-    client.wait_until_ready(gripper=False)
-    hand = Hand(client)
-
-    asked: dict[str, Any] = {"speed": 0.05, "distance": 0.06, "force": 15.0}
-    down = Vector3(z=-1.0)
-    wipe = Wipe.Goal(**asked, direction=down, lift=0.03)
-    # Away from the hole and back.
-    wipe.path = [Vector3(y=-0.02), Vector3()]
-    feedback, wiped = hand.leads(Wipe, "wipe", wipe, None)
-    assert (wiped.error_code, wiped.error_string) == (Wipe.Result.SUCCESSFUL, "")
-    assert wiped.wiped == pytest.approx(0.04)
-    assert feedback.phase in ("approach", "wipe", "lift")
-
-    wipe.distance, wipe.direction = 0.01, Vector3(z=1.0)
-    _, missed = hand.leads(Wipe, "wipe", wipe, None)
-    assert missed.error_code == Wipe.Result.NOT_TOUCHED
-    wipe.path = []
-    _, refused = hand.leads(Wipe, "wipe", wipe, None)
-    assert refused.error_code == Wipe.Result.INVALID_GOAL
-    assert "corners" in refused.error_string
-
-    insert = Insert.Goal(**asked, direction=down, diameter=0.019, radius=0.012, depth=0.015)
-    _, inserted = hand.leads(Insert, "insert", insert, None)
-    assert (inserted.error_code, inserted.error_string) == (Insert.Result.SUCCESSFUL, "")
-    assert inserted.depth == pytest.approx(0.015, abs=3e-3)
-    assert np.hypot(inserted.tip.x - 0.622, inserted.tip.y - 0.003) < 3e-3
-
-    insert.diameter = 0.0
-    _, refused = hand.leads(Insert, "insert", insert, None)
-    assert refused.error_code == Insert.Result.INVALID_GOAL
-    assert "diameter" in refused.error_string
-
-
-# These share a graph, which is only started now.
 
 
 @pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
@@ -164,7 +123,7 @@ def test_another_robot_is_not_calibrated(arm: GraphClient, driver: str) -> None:
         raise AssertionError("it would have moved")
 
     other = RobotDescription.load("iiwa14")
-    with pytest.raises(CommunicationError, match=r"means robot iiwa14_wsg50 .* means iiwa14 "):
+    with pytest.raises(CommunicationError, match=r"means robot iiwa14_dowel .* means iiwa14 "):
         record_on_graph(driver, other, "lbr", moved, ignore)
 
 
@@ -205,3 +164,41 @@ def test_it_ends_at_a_hand_or_at_its_distance(move: Any, arm: GraphClient, drive
     held_back = move()
     assert held_back.error_code == GuardedMove.Result.INVALID_GOAL
     assert "call resume" in held_back.error_string
+
+
+@pytest.mark.parametrize("driver", ["lbr_fri"], indirect=True)
+def test_a_dowel_is_inserted_and_a_surface_is_wiped(arm: GraphClient, driver: str) -> None:
+    hand = Hand(arm)
+    assert arm.call(Reset, "tamsi_sim/reset", Reset.Request()).success
+    arm.wait_simulated(0.5)  # until it is held where it has jumped to
+    ask_until_granted(arm, "resume")
+    arm.wait_until_ready(gripper=False)
+
+    asked: dict[str, Any] = {"speed": 0.05, "distance": 0.06, "force": 15.0}
+    down = Vector3(z=-1.0)
+    wipe = Wipe.Goal(**asked, direction=down, lift=0.03)
+    # Away from the hole and back.
+    wipe.path = [Vector3(y=-0.02), Vector3()]
+    feedback, wiped = hand.leads(Wipe, "wipe", wipe, None)
+    assert (wiped.error_code, wiped.error_string) == (Wipe.Result.SUCCESSFUL, "")
+    assert wiped.wiped == pytest.approx(0.04)
+    assert feedback.phase in ("approach", "wipe", "lift")
+
+    wipe.distance, wipe.direction = 0.01, Vector3(z=1.0)
+    _, missed = hand.leads(Wipe, "wipe", wipe, None)
+    assert missed.error_code == Wipe.Result.NOT_TOUCHED
+    wipe.path = []
+    _, refused = hand.leads(Wipe, "wipe", wipe, None)
+    assert refused.error_code == Wipe.Result.INVALID_GOAL
+    assert "corners" in refused.error_string
+
+    insert = Insert.Goal(**asked, direction=down, diameter=0.019, radius=0.012, depth=0.015)
+    _, inserted = hand.leads(Insert, "insert", insert, None)
+    assert (inserted.error_code, inserted.error_string) == (Insert.Result.SUCCESSFUL, "")
+    assert inserted.depth == pytest.approx(0.015, abs=3e-3)
+    assert np.hypot(inserted.tip.x - 0.622, inserted.tip.y - 0.003) < 3e-3
+
+    insert.diameter = 0.0
+    _, refused = hand.leads(Insert, "insert", insert, None)
+    assert refused.error_code == Insert.Result.INVALID_GOAL
+    assert "diameter" in refused.error_string
