@@ -46,12 +46,10 @@ def test_demo(
     assert "Traceback" not in output + errors
 
 
+@pytest.mark.verify  # fast ones of the launcher send it signals without a graph
 @pytest.mark.parametrize(
     "number",
-    [
-        pytest.param(signal.SIGTERM, id="TERM", marks=pytest.mark.verify),
-        pytest.param(signal.SIGINT, id="INT"),
-    ],
+    [pytest.param(signal.SIGTERM, id="TERM"), pytest.param(signal.SIGINT, id="INT")],
 )
 def test_launch(
     start_process: Callable[..., subprocess.Popen[str]],

@@ -25,6 +25,7 @@ def test_an_answer_is_late_after_half_a_period_or_if_it_never_comes() -> None:
     assert "0.20" in "\n".join(lines([row], COLUMNS))
 
 
+@pytest.mark.verify
 @pytest.mark.graph
 def test_the_driver_is_commanded_and_answers(ros_domain: int) -> None:
     part = measure(10, False, 0, 200)
