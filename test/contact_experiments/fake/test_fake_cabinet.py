@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import re
 import signal
@@ -43,7 +44,7 @@ class Run:
         self.lines: list[str] = []
         self.config = CabinetConfig(version=version, **config)
         body = body or SpringBody(FakeArm(description(), START), 1e-3 * self.config.period)
-        self.fake = FakeCabinet(self.config, body, self.lines.append)
+        self.fake = FakeCabinet(self.config, body, self._say)
         self.client = TinyClient(version)
         self.sent: list[list[bytes]] = []
         self.foreign: list[bytes] = []
@@ -63,6 +64,9 @@ class Run:
             self.path.append(self.fake.body.position)
             self.sessions.append(self.fake.cabinet.session)
         return self
+
+    def _say(self, line: str) -> None:
+        self.lines.append(line)
 
     def _answer(self, datagram: bytes) -> bytes | None:
         moves = self.sessions[-1:] == [Session.COMMANDING_ACTIVE]
@@ -88,8 +92,14 @@ def sound() -> Run:
     return Run().run(MOTION + 200)
 
 
+@cache
+def moving(version: float) -> Run:
+    """Return a run before its fault, to be copied."""
+    return Run(version).run(MOTION)
+
+
 def start_fault(name: str, version: float = 1.15) -> Run:
-    run = Run(version).run(MOTION)
+    run = copy.deepcopy(moving(version))
     run.fake.inject(name)
     return run
 
