@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +25,24 @@ def test_examples_are_short_and_numbered() -> None:
     assert all(len(file.read_text().splitlines()) <= 40 for file in files)
 
 
-def run_example(number: int, folder: Path, *words: object) -> str:
+@pytest.fixture
+def run_here(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., str]:
+    """Run an example within this process, and return what it says."""
+
+    def run(number: int, folder: Path, *words: object) -> str:
+        (file,) = FOLDER.glob(f"{number:02d}_*.py")
+        monkeypatch.chdir(folder)
+        monkeypatch.setattr(sys, "argv", [file.name, *map(str, words)])
+        runpy.run_path(str(file), run_name="__main__")
+        return capsys.readouterr().out
+
+    return run
+
+
+def run_alone(number: int, folder: Path, *words: object) -> str:
+    """Run an example in a process of its own, which has nothing of the tests."""
     (file,) = FOLDER.glob(f"{number:02d}_*.py")
     done = subprocess.run(
         [sys.executable, file, *map(str, words)],
@@ -38,8 +57,10 @@ def run_example(number: int, folder: Path, *words: object) -> str:
     return done.stdout
 
 
-def test_the_controller_presses_a_wall_with_its_force_limit(tmp_path: Path) -> None:
-    out = run_example(1, tmp_path)
+def test_the_controller_presses_a_wall_with_its_force_limit(
+    tmp_path: Path, run_here: Callable[..., str]
+) -> None:
+    out = run_here(1, tmp_path)
     said = re.fullmatch(r"TRACKING: (\S+) N at the wall, limit 15 N\n", out)
     assert said is not None, out
     assert abs(float(said[1]) - 15.0) <= 0.2
@@ -51,7 +72,7 @@ def test_a_recording_without_a_contact_says_so(tmp_path: Path) -> None:
     q = np.array(RobotDescription.load("iiwa14_wsg50").joints.home)
     lines = [[time, *q, *robot.gravity_torque(q)] for time in np.arange(0.0, 0.5, 0.01)]
     np.savetxt(tmp_path / "r.csv", lines, delimiter=",", header="title")
-    assert run_example(2, tmp_path, tmp_path / "r.csv") == "no contact in 50 lines\n"
+    assert run_alone(2, tmp_path, tmp_path / "r.csv") == "no contact in 50 lines\n"
 
 
 @pytest.mark.parametrize(
@@ -62,7 +83,12 @@ def test_a_recording_without_a_contact_says_so(tmp_path: Path) -> None:
     ],
 )
 def test_a_contact_is_found_in_a_recording_of_pinocchio(
-    tmp_path: Path, arm: str, link: str, point: tuple[float, ...], force: tuple[float, ...]
+    tmp_path: Path,
+    run_here: Callable[..., str],
+    arm: str,
+    link: str,
+    point: tuple[float, ...],
+    force: tuple[float, ...],
 ) -> None:
     """The arm moves from the first line on; after a second it is touched."""
     description = RobotDescription.load(arm)
@@ -79,7 +105,7 @@ def test_a_contact_is_found_in_a_recording_of_pinocchio(
         lines.append([time, *q, *torque])
     file = tmp_path / "recording.csv"
     np.savetxt(file, lines, delimiter=",", header="time and 2 n columns")
-    out = run_example(2, tmp_path, file, "--arm", arm)
+    out = run_here(2, tmp_path, file, "--arm", arm)
     said = re.fullmatch(
         r"contact 1: (\S+) N on (\S+) at \[(.*)\] m, until 2.50 s; gives way by (\S+) rad a tick\n",
         out,
