@@ -46,6 +46,9 @@ def settling_time(location):
 
 
 @pytest.mark.parametrize(
+    "poses", [20, pytest.param(40, marks=pytest.mark.verify)], ids=["quick", "all"]
+)
+@pytest.mark.parametrize(
     ("link", "noise", "location_limit", "force_limit"),
     [
         pytest.param("lbr_link_5", 0.1, 0.007, 0.8, marks=pytest.mark.verify),
@@ -57,12 +60,12 @@ def settling_time(location):
     ],
 )
 def test_localisation_and_settling_over_random_poses(
-    make_plant, robot, touch, random_configuration, link, noise, location_limit, force_limit
+    make_plant, robot, touch, random_configuration, link, noise, location_limit, force_limit, poses
 ):
     """Medians of about the noise; settling p90 <= 0.15 s; honest flag: <= 5 % wrong by 10 cm."""
     results = [
         trial(make_plant, robot, touch, random_configuration, link, seed, noise)
-        for seed in range(40)
+        for seed in range(poses)
     ]
     location = np.array([result[0][-1] for result in results])
     assert np.median(location) <= location_limit
@@ -79,7 +82,7 @@ def test_localisation_and_settling_over_random_poses(
 def test_contacts_near_the_base_are_flagged(make_plant, robot, touch, random_configuration, link):
     estimates = [
         trial(make_plant, robot, touch, random_configuration, link, seed, 0.3, ticks=30)[2]
-        for seed in range(20)
+        for seed in range(10)
     ]
     flagged = [estimate is not None and estimate.identifiable for estimate in estimates]
     assert np.mean(flagged) <= 0.05
@@ -130,7 +133,7 @@ def test_tare_removes_a_constant_bias(make_plant, robot, touch, random_configura
     """With 0.5 Nm of bias per joint, within 1.5 x of the figures without."""
     results = [
         trial(make_plant, robot, touch, random_configuration, "lbr_link_6", seed, 0.3, bias=0.5)
-        for seed in range(30)
+        for seed in range(15)
     ]
     assert np.median([result[0][-1] for result in results]) <= 1.5 * 0.008
     assert np.median([result[1] for result in results]) <= 1.5 * 1.5
@@ -391,10 +394,10 @@ def scenario(robot):
         return 0.0
 
     def run(config):
+        """Yield what came out of every tick."""
         estimator = ContactEstimator(robot, config)
         rng = np.random.default_rng(0)
         estimator.set_payload(0.02, np.zeros(3), 500_000_000)
-        numbers = []
         for tick in range(620):
             # Before its tare, an arm whose errors are unknown does not feel such a push.
             pushed = tick >= 80 or config.errors.calibration == EXACT
@@ -413,17 +416,18 @@ def scenario(robot):
             sample = true + 0.05 + 0.3 * rng.standard_normal(7)
             state = ArmState.recorded(tick * 5_000_000, q, external_torque=sample)
             output = estimator.update(state)
-            numbers.extend([*output.torque, len(output.contacts)])
+            numbers = [*output.torque, len(output.contacts)]
             for contact in output.contacts:
                 numbers.extend([*contact.point_world, *contact.force_world, contact.residual])
                 flags = [contact.identifiable, contact.ambiguous]
                 numbers.extend([*flags, contact.spread, len(contact.modes)])
                 numbers.extend(mode.weight for mode in contact.modes)
-        return np.array(numbers)
+            yield np.array(numbers)
 
     settings = {known: FEW | {"errors.calibration": known} for known in ("", EXACT)}
     references = {
-        known: run(from_mapping(EstimatorConfig, unflatten(few))) for known, few in settings.items()
+        known: list(run(from_mapping(EstimatorConfig, unflatten(few))))
+        for known, few in settings.items()
     }
     return run, settings, references
 
@@ -436,7 +440,9 @@ def test_every_parameter_has_an_effect(scenario, name):
     value = flatten(EstimatorConfig())[name][0]
     other = OTHER_VALUES.get(name, value * 2 if value else 1)
     changed = run(from_mapping(EstimatorConfig, unflatten(settings[known] | {name: other})))
-    assert not np.array_equal(changed, references[known])
+    # No tick is made after the first one that shows it.
+    pairs = zip(changed, references[known], strict=True)
+    assert any(not np.array_equal(now, before) for now, before in pairs)
 
 
 def test_the_name_chooses_the_estimator(robot):
