@@ -176,13 +176,13 @@ def test_memory_layout_does_not_change_a_bit():
     scene = Scene.load("mug_placement")
     start = np.array(scene.config.robot.initial_positions)
     runs = set()
-    for _ in range(60):
+    for _ in range(20):
         # What is freed here is where the plant's arrays come to lie.
         gaps = [np.empty(size) for size in rng.integers(1, 600, 20)]
         del gaps[::2]
         plant = Plant(scene)
         states = []
-        for tick in range(200):
+        for tick in range(150):
             command = start.copy()
             command[1] += 1e-3 * max(0, tick - 60)
             states.append(plant.tick(command).velocity)

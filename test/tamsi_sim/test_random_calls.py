@@ -264,7 +264,7 @@ call = st.lists(numbers, min_size=15, max_size=15)
 
 
 @settings(
-    max_examples=500, deadline=None, database=None, derandomize=True,
+    max_examples=250, deadline=None, database=None, derandomize=True,
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 @given(st.lists(call, min_size=1, max_size=8), st.lists(call, max_size=MAX_CALLS))
