@@ -174,6 +174,8 @@ def test_force_falls_gradually_while_null_space_projection_drops_it():
     assert times["qp"] > 2.0 * times["null_space"]
 
 
+# The quick tests have the forearm give way to a ball, see test_moving_ball.py.
+@pytest.mark.verify
 def test_two_contacts_one_after_the_other():
     """First the wrist on the table, then the forearm at the post."""
     _, summary = figures(experiment="two_contacts")

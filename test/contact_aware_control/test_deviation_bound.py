@@ -28,21 +28,20 @@ def nowhere(home):
 
 
 @pytest.mark.parametrize(
-    ("goal", "seed"),
+    ("goal", "seed", "duration"),
     [
-        (sweep, 0),
-        pytest.param(stay, 0, marks=pytest.mark.verify),
+        (sweep, 0, 3.0),
         *(
-            pytest.param(goal, seed, marks=pytest.mark.verify)
-            for seed in range(1, 20)
+            pytest.param(goal, seed, 8.0, marks=pytest.mark.verify)
+            for seed in range(20)
             for goal in (stay, sweep)
         ),
     ],
 )
-def test_no_phantom_takes_the_arm_from_its_path(goal, seed):
+def test_no_phantom_takes_the_arm_from_its_path(goal, seed, duration):
     """Torques in the signal alone come, stay, vary, jump and drift; nothing touches the arm."""
     bench = PhantomBench(course(seed), goal=goal, seed=seed, **UNWATCHED)
-    bench.run(8.0)
+    bench.run(duration)
     assert max(bench.away) <= LENGTH
     if max(bench.away) > 0.8 * LENGTH:
         assert "AMBIGUOUS_LOAD" in bench.names
@@ -51,7 +50,7 @@ def test_no_phantom_takes_the_arm_from_its_path(goal, seed):
 def test_phantom_would_take_a_calibrated_arm_farther():
     """What the bound is for, and that nothing else holds the arm in these tests."""
     bench = PhantomBench(course(0), goal=sweep, calibrated=True, **UNWATCHED)
-    bench.run(8.0)
+    bench.run(1.5)
     assert max(bench.away) > LENGTH
 
 
@@ -67,7 +66,7 @@ def test_phantom_would_take_a_calibrated_arm_farther():
 def test_load_that_nobody_declared_does_not_sink(goal, load):
     """At rest it is the same torque as a hand; the springs give by what they carry."""
     bench = PhantomBench(lambda time: np.zeros(7), goal=goal, load=np.array(load))
-    bench.run(6.0)
+    bench.run(2.5)
     sag = bench.points(bench.home + bench.softness * load) - bench.points(bench.home)
     assert max(bench.away) <= LENGTH + 1.2 * np.linalg.norm(sag, axis=1).max()
     assert bench.away[-1] == pytest.approx(bench.away[-200], abs=1e-3)
