@@ -95,7 +95,7 @@ def test_the_springs_are_found_where_they_are_loaded():
     arm = dataclasses.replace(scene.config.robot, errors=errors, friction=JointFrictionConfig())
     scene = dataclasses.replace(scene, config=dataclasses.replace(scene.config, robot=arm))
     robot = Robot.from_description(scene.robot)
-    samples = record(scene, excitation(robot, HOME, 0.5, 0.4, 30.0, 1), 1)
+    samples = record(scene, excitation(robot, HOME, 0.5, 0.4, 22.0, 1), 1)
     ratio = identify(robot, samples, EstimatorConfig()).stiffness / scene.config.robot.stiffness
     assert np.isfinite(ratio[:2]).all()
     np.testing.assert_allclose(ratio[np.isfinite(ratio)], 1.0, atol=0.2)
@@ -107,7 +107,7 @@ def test_a_calibrated_arm_feels_nothing_in_free_space(found, tmp_path):
     identification.calibration.write(path, robot.joint_names)
     config = EstimatorConfig(errors=ErrorsConfig(calibration=str(path)))
     estimator = make_estimator(Robot.from_description(scene.robot), config)
-    motion = excitation(robot, HOME, 0.6, 0.3, 20.0, seed=9)
+    motion = excitation(robot, HOME, 0.6, 0.3, 12.0, seed=9)
     samples = record(scene, motion, seed=77)
     outputs = [
         estimator.update(ArmState.recorded(round(1e9 * (time + PERIOD)), q, external_torque=torque))
@@ -119,7 +119,7 @@ def test_a_calibrated_arm_feels_nothing_in_free_space(found, tmp_path):
 
 def test_an_arm_that_was_touched_is_told(found):
     scene, robot, _ = found
-    motion = excitation(robot, HOME, 0.4, 0.4, 20.0, seed=3)
+    motion = excitation(robot, HOME, 0.4, 0.4, 10.0, seed=3)
     samples = record(scene, motion, 3, push=np.array([0.0, 6.0, 0.0, 4.0, 0.0, 2.0, 0.0]))
     assert identify(robot, samples, EstimatorConfig()).touched > 0.05
 

@@ -73,7 +73,7 @@ def test_a_second_distal_contact_is_found_and_its_end_noticed(
 ):
     """Elbow or forearm first, wrist second, 0.3 Nm of noise."""
     results = []
-    for seed in range(20):
+    for seed in range(10):
         pose = random_configuration(np.random.default_rng([seed, 1]))
         links = ("lbr_link_4" if seed % 2 else "lbr_link_5", "lbr_link_7")
         results.append(two_contacts(make_plant, robot, touch, pose, seed, links))
@@ -102,7 +102,7 @@ def test_contacts_keep_their_numbers_and_never_exceed_the_most(make_plant, robot
 def test_one_contact_is_not_taken_for_two(make_plant, robot, touch, random_configuration, noise):
     """Whatever its friction, while its force changes."""
     several = 0
-    for seed in range(10):
+    for seed in range(5):
         plant = make_plant(seed=seed, noise=noise)
         pose = random_configuration(plant.rng)
         plant.free(pose)
@@ -111,7 +111,7 @@ def test_one_contact_is_not_taken_for_two(make_plant, robot, touch, random_confi
         for tick in range(120):
             size = 1.0 + 0.8 * np.sin(0.1 * tick)
             several += len(plant.tick(pose, "lbr_link_6", point, size * force).contacts) > 1
-    assert several <= 0.05 * 10 * 120
+    assert several <= 0.05 * 5 * 120
 
 
 def errors_at_friction(make_plant, robot, touch, random_configuration, friction, config=None):
@@ -197,12 +197,12 @@ def test_a_fast_sliding_contact_is_not_taken_for_two(make_plant, robot):
     assert several == 0
 
 
-@pytest.mark.parametrize("pair", [(4, 7), (6, 7)])
+@pytest.mark.parametrize("pair", [(4, 7), pytest.param((6, 7), marks=pytest.mark.verify)])
 def test_two_contacts_at_the_same_moment_explain_the_torque_and_are_no_places(pair):
     """From the same sample on, 0.3 Nm; what one contact explains within noise is told as one."""
     trial = make_trial()
     outcomes = []
-    for seed in range(10):
+    for seed in range(5):
         settings = (Setting(f"lbr_link_{link}", 0.3) for link in pair)
         outcomes.append(run_at_once(trial, *settings, seed))
     assert max(outcome.unexplained for outcome in outcomes) <= 1.0
