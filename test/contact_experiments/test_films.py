@@ -36,7 +36,7 @@ def test_what_is_filmed_moves(name: str) -> None:
     film = FILMS[name]()
     canvas = FigureCanvasAgg(film.figure)
     pictures = []
-    for time in np.linspace(0.0, film.duration, 5):
+    for time in np.linspace(0.0, film.duration, 3):
         film.draw(time)
         canvas.draw()
         pictures.append(np.asarray(canvas.buffer_rgba()).astype(int))

@@ -210,8 +210,8 @@ def test_saved_states_are_gone_on_with_bit_by_bit():
 
 def test_more_contacts_than_there_is_room_for_lose_no_time():
     world = World().add_ground()
-    for i in range(12):
-        for j in range(12):
+    for i in range(9):
+        for j in range(9):
             world.add(
                 f"b{i}_{j}",
                 _thing('<box size="0.1 0.1 0.1"/>', 1.0, 2e-3),

@@ -29,7 +29,7 @@ def accelerations(slow: float) -> np.ndarray:
     return u[:, None]
 
 
-@pytest.mark.parametrize("height", [-0.005, 0.01])
+@pytest.mark.parametrize("height", [pytest.param(-0.005, marks=pytest.mark.verify), 0.01])
 def test_the_arm_touches_as_fast_as_the_model(example: Example, height: float) -> None:
     """Which knows neither controller nor estimator; both are in the loop."""
     problem = example.problem
