@@ -55,9 +55,9 @@ def test_rate_depends_on_the_distance_alone_and_not_for_streams(robot):
 
 
 def released(config):
-    """Press the elbow against a wall for 2 s, take the wall away; (speed after, rad/s)."""
+    """Press the elbow against a wall for 1.5 s, take the wall away; (speed after, rad/s)."""
     wall = ElbowWall(config)
-    wall.press(2.0)
+    wall.press(1.5)
     wall.remove()
     wall.speeds.clear()
     wall.press(1.0)

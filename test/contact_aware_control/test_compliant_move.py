@@ -56,9 +56,9 @@ def test_a_force_that_nothing_takes_or_that_is_lost_is_told():
     bench = TouchBench()
 
     def support(time):
-        bench.push(TOOL, (0.0, 0.0, 10.0 if 0.3 < time < 1.5 else 0.0))
+        bench.push(TOOL, (0.0, 0.0, 10.0 if 0.3 < time < 1.0 else 0.0))
 
-    lost = Moved(bench, support, compliance=(0, 0, FREE), force=(0.0, 0.0, -10.0), duration=3.0)
+    lost = Moved(bench, support, compliance=(0, 0, FREE), force=(0.0, 0.0, -10.0), duration=2.0)
     assert "-10 N along z was lost: it presses with " in lost.move.shortfall
 
 

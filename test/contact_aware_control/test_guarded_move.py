@@ -44,8 +44,8 @@ def test_nothing_in_the_way_is_no_touch(speed):
 
 def test_the_arm_yields_to_its_usual_limit_afterwards_and_moves_away():
     bench = TouchBench(0.5)
-    _, _, _, forces = guarded_move(bench, 30.0)
-    assert forces.max() > 30.0
+    _, _, _, forces = guarded_move(bench, 20.0)
+    assert forces.max() > 20.0
     for _ in range(200):
         bench.tick(None)
     limit = bench.config.force.limit

@@ -249,7 +249,7 @@ def test_a_table_is_pressed_within_the_limit_while_no_contacts_are_reported():
     period = bench.config.period
     down = GuardedMove(bench.arm, bench.command, DOWN, 0.02, 0.15, 10.0, bench.bounds, period)
     pressed = []
-    for tick in range(1000):
+    for tick in range(700):
         bench.silent = tick > 100
         bench.tick(Goal(down.reference))
         pressed.append(bench.pressing())

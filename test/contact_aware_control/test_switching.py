@@ -44,7 +44,7 @@ def test_the_arm_takes_a_posture_while_the_tool_rests():
     bench.arm.update(command)
     rests = PoseStream.at_rest(bench.arm.tool_pose(), bench.bounds)
     goal, start, away = Goal(rests, posture=posture), bench.tool(), []
-    for _ in range(1600):
+    for _ in range(1000):
         bench.tick(goal)
         away.append(np.linalg.norm(bench.tool() - start))
     elbow = (bench.loop_state.command - command)[2]
