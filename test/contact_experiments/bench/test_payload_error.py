@@ -50,6 +50,21 @@ def test_a_wrong_payload_does_not_make_the_arm_fly(case, soon):
 
 
 @pytest.mark.verify
+@pytest.mark.parametrize("arm", ["iiwa14_wsg50", "fr3_wsg50"])
+@pytest.mark.parametrize("moment", [1.0, 1.5, 2.0])
+def test_what_is_dropped_as_the_tool_touches_is_yielded_to_as_to_a_hand(arm, moment, monkeypatch):
+    """For a tenth of a second nothing tells it from the force of the new contact."""
+    moments = {"WRONG_AT": moment, "RIGHT_AT": moment + 2.0, "RESET_AT": moment + 2.5}
+    for name, value in moments.items():
+        monkeypatch.setattr(payload_error, name, value)
+    monkeypatch.setattr(payload_error.Rest, "duration", moment + 4.0)
+    travel = measure(PayloadCase(arm, "in contact", "real", True, 0, 2.0))
+    assert travel.command <= 0.1
+    assert travel.speed <= 0.75
+    assert travel.recovers
+
+
+@pytest.mark.verify
 def test_a_contact_on_the_fingers_is_not_lost_while_it_lasts():
     """Its place was left for one between two modes: 109 ticks were spent on finding it again."""
     case = PayloadCase("iiwa7_wsg50", "in contact", "real", True, 1, -5.0)
