@@ -11,12 +11,12 @@ import yaml
 CART = Path(__file__).resolve().parents[2] / "examples/robust_planner/cart/cart.yaml"
 
 QUICK: Mapping[str, Any] = {
-    "knots": 26,
+    "knots": 11,
     "search": {
-        "worlds": 6,
-        "samples": 400,
-        "checks": 2000,
-        "shooting": {"nodes": 13, "iterations": 12},
+        "worlds": 4,
+        "samples": 200,
+        "checks": 500,
+        "shooting": {"nodes": 6, "iterations": 8},
     },
 }
 

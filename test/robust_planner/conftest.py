@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from robust_planner.examples import Example, make_example
@@ -21,6 +23,27 @@ def block_reference(block: Example) -> RobustPlan:
     return plan_reference(block)
 
 
+def with_knots(example: Example, knots: int) -> Example:
+    """Return an example with another number of knots: its plans are found sooner with fewer."""
+    problem, robust = (
+        dataclasses.replace(given, knots=knots)
+        for given in (example.problem, example.robust_problem)
+    )
+    return dataclasses.replace(example, problem=problem, robust_problem=robust)
+
+
+@pytest.fixture(scope="session")
+def coarse_block(block: Example) -> Example:
+    """The sliding block with half the knots: planned in a quarter of the time."""
+    return with_knots(block, 51)
+
+
+@pytest.fixture(scope="session")
+def coarse_block_reference(coarse_block: Example) -> RobustPlan:
+    """Its plan under certainty."""
+    return plan_reference(coarse_block)
+
+
 @pytest.fixture(scope="session")
 def sled() -> Example:
     """The gripped sled."""
@@ -31,3 +54,15 @@ def sled() -> Example:
 def sled_reference(sled: Example) -> RobustPlan:
     """Plan of the sled under certainty, from a cold start."""
     return plan_reference(sled)
+
+
+@pytest.fixture(scope="session")
+def coarse_sled(sled: Example) -> Example:
+    """The sled with fewer knots."""
+    return with_knots(sled, 61)
+
+
+@pytest.fixture(scope="session")
+def coarse_sled_reference(coarse_sled: Example) -> RobustPlan:
+    """Its plan under certainty."""
+    return plan_reference(coarse_sled)

@@ -30,6 +30,15 @@ def paper(example: Example) -> PlannerConfig:
     return dataclasses.replace(example.config, mode="paper")
 
 
+@pytest.fixture(scope="module")
+def published(block: Example, block_reference: RobustPlan) -> dict[float | None, RobustPlan]:
+    """Plans at sigma = 1 with settings as published: theta, None for no bound -> plan."""
+    thetas = (0.51, 0.7, 0.9, None)
+    points = [GridPoint(1.0, theta, theta) for theta in thetas]
+    plans = plan_grid(block, points, block_reference, paper(block))
+    return {theta: plans[point] for theta, point in zip(thetas, points, strict=True)}
+
+
 def test_reference_from_a_cold_start(block: Example, block_reference: RobustPlan) -> None:
     errors = final_errors(block_reference.trajectory, block.problem, block.test_friction)
     assert block_reference.solved
@@ -82,10 +91,11 @@ def test_chance_constraints_at_moderate_uncertainty(
 
 
 def test_published_mode_switches_friction_off_at_high_uncertainty(
-    block: Example, block_reference: RobustPlan
+    block: Example, published: dict[float | None, RobustPlan]
 ) -> None:
     """Fig. 2d, 5a: no friction and a mean error of 2.41 m at sigma = 1; we warn."""
-    result, errors = planned(block, block_reference, GridPoint(1.0), paper(block))
+    result = published[None]
+    errors = final_errors(result.trajectory, block.robust_problem, block.test_friction)
     assert abs(errors.mean) == pytest.approx(2.41, abs=0.01)
     assert result.trajectory.tangent_force[2:-2].max() < 0.1
     kinds = {warning.kind for warning in result.warnings}
@@ -94,9 +104,10 @@ def test_published_mode_switches_friction_off_at_high_uncertainty(
 
 @pytest.mark.parametrize("sigma", [pytest.param(0.3, marks=pytest.mark.verify), 1.0])
 def test_slip_scale_cures_high_uncertainty(
-    block: Example, block_reference: RobustPlan, sigma: float
+    coarse_block: Example, coarse_block_reference: RobustPlan, sigma: float
 ) -> None:
-    result, errors = planned(block, block_reference, GridPoint(sigma), block.config)
+    block = coarse_block
+    result, errors = planned(block, coarse_block_reference, GridPoint(sigma), block.config)
     assert result.solved
     assert errors.range <= 0.6
     assert abs(errors.mean) <= 0.15
@@ -104,24 +115,22 @@ def test_slip_scale_cures_high_uncertainty(
 
 
 def test_chance_constraints_bring_back_friction(
-    block: Example, block_reference: RobustPlan
+    block: Example, published: dict[float | None, RobustPlan]
 ) -> None:
     """Fig. 5: mean error 0.26 m at sigma = 1, beta = theta = 0.7."""
-    point = GridPoint(1.0, beta=0.7, theta=0.7)
-    result, errors = planned(block, block_reference, point, paper(block))
+    result = published[0.7]
+    errors = final_errors(result.trajectory, block.robust_problem, block.test_friction)
     assert result.solved
     assert abs(errors.mean) == pytest.approx(0.265, abs=0.01)
     assert PlanWarningKind.BOUND_INACTIVE in {warning.kind for warning in result.warnings}
 
 
 def test_merit_rises_with_theta_between_reference_and_no_bound(
-    block: Example, block_reference: RobustPlan
+    published: dict[float | None, RobustPlan], block_reference: RobustPlan
 ) -> None:
     """Fig. 3a at sigma = 1."""
-    points = [GridPoint(1.0, theta, theta) for theta in (0.51, 0.7, 0.9)]
-    plans = plan_grid(block, [*points, GridPoint(1.0)], block_reference, paper(block))
-    merits = [block_reference.merit, *(plan.merit for plan in plans.values())]
-    assert all(plan.solved for plan in plans.values())
+    merits = [block_reference.merit, *(plan.merit for plan in published.values())]
+    assert all(plan.solved for plan in published.values())
     assert merits == sorted(merits)
 
 

@@ -36,7 +36,7 @@ from robust_planner.risk.worlds import Distribution, Worlds, stretched
 MASS, TOLERANCE = 2.0, 0.08
 FAILURE = FailureConfig(goal_tolerance=(TOLERANCE, 0.0, 0.0, 0.0))
 QUICK = RiskSettings(
-    worlds=12, samples=1000, checks=4000, shooting=ShootingConfig(nodes=21, iterations=40)
+    worlds=6, samples=300, checks=1000, shooting=ShootingConfig(nodes=11, iterations=12)
 )
 
 
@@ -78,7 +78,7 @@ def test_failures_are_those_of_exact_time(puck: RobustProblem) -> None:
     """Of pushes to and fro; with a step a knot three in a hundred worlds are another matter."""
     draw = np.random.default_rng(3)
     worlds = draw_worlds(puck, {"friction": Normal(0.45, 0.08), "mass": Normal(1.0, 0.05)},
-                         2000, 0, "test")  # fmt: skip
+                         1000, 0, "test")  # fmt: skip
     wrong = []
     for _ in range(3):
         controls = np.repeat(draw.normal(0.0, 25.0, (10, 1)), 4, axis=0)
@@ -198,7 +198,7 @@ def test_errors_of_long_steps_that_cancel_are_seen(puck: RobustProblem) -> None:
     """A hard push, then a slight one backwards that brings some to rest, and some back."""
     controls = np.concatenate([np.linspace(40.0, -15.0, 20), np.full(21, -8.0)])[:, None]
     spread = {"friction": Normal(0.4, 0.05), "mass": Normal(1.0, 0.03)}
-    worlds = draw_worlds(puck, spread, 4000, 0, "test")
+    worlds = draw_worlds(puck, spread, 1500, 0, "test")
     mass = MASS * worlds.mass
     end, _ = slide(controls[:-1, 0], 0.03, worlds.friction, mass, mass)
     for share in (0.03, 0.05, 0.1):

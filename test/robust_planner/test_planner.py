@@ -44,8 +44,9 @@ from robust_planner.solver.solver import IterationCallback, SolverOutcome
     ids=("progressive tightening", "tight relaxation", "exact penalty"),
 )
 def test_all_methods_find_the_reference(block: Example, continuation: ContinuationConfig) -> None:
-    """Up to local optima: relaxation starts to slide one knot later, which costs 2.7 %."""
-    result = plan(block.problem, PlannerConfig(continuation=continuation))
+    """Up to local optima: relaxation may start to slide one knot later."""
+    problem = dataclasses.replace(block.problem, knots=31)
+    result = plan(problem, PlannerConfig(continuation=continuation))
     assert result.solved
     assert result.cost == pytest.approx(3280.18, rel=0.03)
     assert np.abs(result.trajectory.velocity).max() == pytest.approx(7.5, abs=0.1)
@@ -58,12 +59,11 @@ def test_strict_complementarity_of_a_short_problem(block: Example) -> None:
     assert result.residuals.complementarity <= 1e-6
 
 
-def test_snopt_agrees(block: Example, block_reference: RobustPlan) -> None:
+def test_snopt_agrees(coarse_block: Example, coarse_block_reference: RobustPlan) -> None:
     pytest.importorskip("pydrake")
-    result = plan(
-        block.problem, PlannerConfig(solver=NonlinearSolverConfig(name="snopt", tolerance=1e-6))
-    )
-    assert result.cost == pytest.approx(block_reference.cost, rel=1e-4)
+    solver = NonlinearSolverConfig(name="snopt", tolerance=1e-6)
+    result = plan(coarse_block.problem, PlannerConfig(solver=solver))
+    assert result.cost == pytest.approx(coarse_block_reference.cost, rel=1e-4)
     assert result.residuals.dynamics <= 1e-8
 
 

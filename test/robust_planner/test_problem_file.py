@@ -234,7 +234,7 @@ def test_the_command_line_makes_the_plan_of_the_library(
     path = quick_cart(tmp_path)
     plan = plan_example(load_problem(path), 0.2)
     words = ["robust", str(path), "--risk", "0.2", "--out", str(tmp_path / "out"), "--json"]
-    words += ["--judge", "20"]
+    words += ["--judge", "6"]
     code = cli.main(words)
     summary = json.loads(capsys.readouterr().out)
     assert summary["status"] == plan.status.name == "SUCCEEDED"
@@ -245,7 +245,7 @@ def test_the_command_line_makes_the_plan_of_the_library(
     assert summary["plans"]["with risk"]["rate"] == plan.failure_rate.rate
     # In tamsi_sim, too: an own model.
     judged = {name: entry["tamsi"] for name, entry in summary["plans"].items()}
-    assert judged["with risk"]["samples"] == 20
+    assert judged["with risk"]["samples"] == 6
     assert judged["with risk"]["low"] <= 0.2 < judged["nominal"]["rate"]
     assert (tmp_path / "out" / "worlds.png").stat().st_size > 10_000
 

@@ -10,13 +10,16 @@ from robust_planner.planner import plan
 from robust_planner.result import RobustPlan
 
 
-def test_robust_plan_ends_closer_to_the_goal(sled: Example, sled_reference: RobustPlan) -> None:
-    robust = plan(sled.robust_problem, sled.config, sled_reference)
+def test_robust_plan_ends_closer_to_the_goal(
+    coarse_sled: Example, coarse_sled_reference: RobustPlan
+) -> None:
+    sled, reference = coarse_sled, coarse_sled_reference
+    robust = plan(sled.robust_problem, sled.config, reference)
     before, after = (
         final_errors(result.trajectory, sled.problem, sled.test_friction)
-        for result in (sled_reference, robust)
+        for result in (reference, robust)
     )
-    assert sled_reference.solved and robust.solved
+    assert reference.solved and robust.solved
     assert after.range <= 0.25 * before.range
     assert abs(after.mean) <= 0.010
 
