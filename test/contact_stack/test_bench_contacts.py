@@ -8,6 +8,10 @@ from contact_experiments.bench import contacts
 
 def test_a_short_run_writes_everything(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(contacts, "COUNTS", (100,))
+    monkeypatch.setattr(contacts, "NOISES", (0.3,))
+    monkeypatch.setattr(contacts, "FRICTIONS", (0.0,))
+    monkeypatch.setattr(contacts, "PAIRS", ((5, 7),))
+    monkeypatch.setattr(contacts, "AT_ONCE", ((5, 7),))
     parser = argparse.ArgumentParser()
     contacts.add_arguments(parser)
     figures, plot = tmp_path / "contacts.json", tmp_path / "contacts.png"

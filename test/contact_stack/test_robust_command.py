@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
@@ -16,6 +17,8 @@ from command import signal_another_thread
 
 from contact_experiments.bench import robust as bench
 from contact_stack import cli
+from contact_stack.robust import command as robust_command
+from robust_planner import make_example
 from robust_planner.sweep import GridPoint
 
 KEYS = [
@@ -36,8 +39,15 @@ def test_reference_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_robust_plan_beside_its_reference(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Of the block with a fifth of its knots."""
+    block = make_example("block")
+    problem, robust = (
+        dataclasses.replace(given, knots=21) for given in (block.problem, block.robust_problem)
+    )
+    coarse = dataclasses.replace(block, problem=problem, robust_problem=robust)
+    monkeypatch.setattr(robust_command, "find_problem", {"block": coarse}.__getitem__)
     file = tmp_path / "deep" / "block.json"
     words = ["robust", "block", "--theta", "0.7", "--out", str(tmp_path), "--json", str(file)]
     assert cli.main(words) == 0

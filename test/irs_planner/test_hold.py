@@ -3,14 +3,18 @@
 import numpy as np
 import pytest
 
+from contact_core.base.planning import StopCondition
 from contact_core.robot.gripper import GripperCommand
 from irs_planner import SearchSettings, build_problem, plan_globally
 from irs_planner.scene_problems import scene_problem
+from irs_planner.search import global_planner
 from irs_planner.search import push as push_module
 from irs_planner.search.hold import FRICTION, find_hold, find_holds
 from irs_planner.search.parts import at_once
 from irs_planner.search.push import push
 from irs_planner.search.search_model import SearchModel
+from irs_planner.search.transit import Motion
+from irs_planner.search.tree import Edge
 from tamsi_sim.robot.plant import Plant
 
 TICKS, WAIT = 20, 10
@@ -176,7 +180,33 @@ def bottle(tmp_path):
     return build_problem(scene_problem(str(tmp_path / "plan.yaml"), {"bottle/z": 0.64}))
 
 
-def test_what_is_tossed_does_not_count(bottle):
+def rests(model, state, command, *, held, hold=True):
+    """Return whether a search counts a push that ends at a state."""
+    settings = SearchSettings(hold=hold)
+    search = global_planner._Search(model.problem, settings, StopCondition(), None, hurry=False)
+    nothing = Motion(state[np.newaxis], np.empty((0, len(command))))
+    push = Motion(np.stack((state, state)), command[np.newaxis])
+    edge = Edge(0, np.zeros(len(command), dtype=bool), nothing, nothing, push, held=held)
+    return at_once(search._rests(edge))
+
+
+@pytest.mark.parametrize("hold", [True, False])
+def test_what_is_tossed_does_not_count(model, hold):
+    """In the air it may be at its goal for a moment; what lies on the table stays."""
+    lying = model.problem.initial_state
+    tossed = above(lying, 0.1)
+    assert rests(model, lying, lying[model.joints], held=False, hold=hold)
+    assert not rests(model, tossed, tossed[model.joints], held=True, hold=hold)
+
+
+def test_what_is_clamped_in_the_air_counts_where_it_is_held(model, lifted):
+    command = find_hold(model, lifted).commands
+    assert rests(model, lifted, command, held=True)
+    assert not rests(model, lifted, command, held=False)
+
+
+@pytest.mark.verify
+def test_a_search_that_holds_nothing_tosses_nothing(bottle):
     """Without holding, this seed had it in the air for a moment."""
     result = plan_globally(bottle, SearchSettings(seed=2, hold=False, attempts=60, shortening=0.0))
     state = result.states[-1]
