@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import rclpy
@@ -106,11 +107,17 @@ def node_type(executable: str) -> type[GuardedNode]:
 
 @contextmanager
 def running(executable: str) -> Iterator[Target]:
-    """Build the node of an executable as its process does; its loop ticks when it is told to."""
+    """Build the node of an executable as its process does; its loop ticks when it is told to.
+
+    Planners load what they run with the first goal: plans that do so before take many seconds.
+    """
     overrides = [word for p in PARAMETERS.get(executable, ()) for word in ("-p", p)]
     rclpy.init(args=["--ros-args", "-r", "__ns:=/lbr", *overrides])
     try:
-        node = node_type(executable)()
+        kind = node_type(executable)
+        module = import_module(kind.__module__)
+        with mock.patch.object(module, "precompile", lambda: None, create=True):
+            node = kind()
         try:
             yield Target(node, WATCHES_ON.get(executable, lambda node: None))
         finally:

@@ -26,6 +26,7 @@ from contact_ros.geometry import to_transform
 from contact_ros.stamps import to_nanoseconds, to_time
 from contact_ros.validation import MAX_NAMES, MessageError
 from irs_planner.closed_loop import Phase
+from irs_planner.node import object_mover
 from irs_planner.node.object_mover import CAMERA, MoveGoals, MoverNodeConfig, ObjectMoverNode
 
 PATIENT, SHORT = MoverNodeConfig(patience=60.0), MoverNodeConfig(patience=0.5)
@@ -401,8 +402,11 @@ def test_names_that_are_heard_of_no_more_are_forgotten(tmp_path) -> None:
 
 
 @pytest.mark.graph
-def test_perception_may_send_a_message_for_each_object(ros_domain: int) -> None:
+def test_perception_may_send_a_message_for_each_object(
+    ros_domain: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also while the node has something else to do."""
+    monkeypatch.setattr(object_mover, "precompile", lambda: None)
     rclpy.init()
     mover, camera = ObjectMoverNode(), rclpy.create_node("camera")
     try:

@@ -1,15 +1,20 @@
-"""plan_through_contact on the real node: plans, cancel, budget, refusals, several goals."""
+"""plan_through_contact on the real node: plans, cancel, budget, refusals, commands, many goals."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from action_msgs.msg import GoalStatus
 from contact_stack_msgs.action import PlanThroughContact
+from own_scenes import write_scene
 
+from contact_core.base.files import share
 from contact_ros.stamps import to_duration
+from contact_stack import cli
 from irs_planner import (
     PlannerSettings,
     SearchSettings,
@@ -139,3 +144,36 @@ def test_a_newer_goal_takes_over_and_a_malformed_one_does_not(client) -> None:
     assert (state, result.status) == (GoalStatus.STATUS_ABORTED, Result.PREEMPTED)
     assert result.iterations_done >= 1
     assert client.result(second)[1].status == Result.ITERATIONS_REACHED
+
+
+def test_the_node_plans_what_the_library_plans(server, tmp_path: Path) -> None:
+    file, found = tmp_path / "plan.json", []
+    words = ["plan", "pushing", "--iterations", "2", "--samples", "20", "--json", str(file)]
+    for where in ([], ["--local"]):
+        assert cli.main([*words, *where]) == 0
+        found.append(json.loads(file.read_text()))
+    for name in ("status", "remedy", "costs", "states", "inputs"):
+        assert found[0][name] == found[1][name]
+
+
+def test_a_scene_of_ones_own_is_planned_by_the_node_as_by_the_library(
+    server, tmp_path: Path
+) -> None:
+    scene, file = write_scene(tmp_path, "can"), tmp_path / "plan.json"
+    words = ["plan", str(scene), "--json", str(file), "--goal", "thing/x=0.58"]
+    found = []
+    for where in ([], ["--local"]):
+        assert cli.main([*words, *where]) == 0
+        found.append(json.loads(file.read_text()))
+    for name in ("status", "remedy", "segments", "states", "inputs"):
+        assert found[0][name] == found[1][name]
+
+
+def test_a_problem_of_ones_own_is_planned_by_the_node(server, tmp_path: Path) -> None:
+    own = yaml.safe_load(share("config", "irs", "examples", "pushing.yaml").read_text())
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump({**own, "horizon": 50}))
+    file = tmp_path / "plan.json"
+    words = ["plan", str(path), "--iterations", "2", "--samples", "20", "--json", str(file)]
+    assert cli.main(words) == 0
+    assert len(json.loads(file.read_text())["inputs"]) == 50

@@ -1,5 +1,6 @@
 """Convex parts cover a mesh and little else, are the same every time, and kept whole."""
 
+import hashlib
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +29,15 @@ from contact_experiments.models.packages import folder
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path / "contact_stack" / "convex_parts"
+
+
+@pytest.fixture(scope="module")
+def parts_of_trough(tmp_path_factory):
+    """What several tests look at; nothing was kept before."""
+    pytest.importorskip("coacd")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        return convex_parts(*trough(), 0.02, "trough")
 
 
 def test_hulls_of_one_mesh_are_found_once():
@@ -98,10 +108,11 @@ def test_a_notch_between_two_great_triangles_is_seen():
 
 
 @pytest.mark.parametrize("turn", [1, -1], ids=["from outside", "from inside"])
-def test_parts_are_the_trough_and_not_its_hollow(cache, turn):
-    pytest.importorskip("coacd")
+def test_parts_are_the_trough_and_not_its_hollow(cache, parts_of_trough, turn):
     points, triangles = trough()
-    parts = convex_parts(points, triangles[:, ::turn], 0.02, "trough")
+    parts = parts_of_trough
+    if turn < 0:
+        parts = convex_parts(points, triangles[:, ::turn], 0.02, "trough")
     assert len(parts) >= 3
     volume = ConvexHull(points).volume / volume_ratio(points, triangles)
     assert sum(ConvexHull(part).volume for part in parts) == pytest.approx(volume, rel=0.01)
@@ -152,27 +163,28 @@ print(hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest())
 """
 
 
-def test_parts_are_the_same_in_another_process(tmp_path):
-    pytest.importorskip("coacd")
+def test_parts_are_the_same_in_another_process(tmp_path, parts_of_trough):
     helpers = Path(__file__).parents[3] / "helpers"
-    root = helpers.parents[1]
-    found = set()
-    for number in range(2):
-        environment = {"XDG_CACHE_HOME": str(tmp_path / str(number)),
-                       "PYTHONPATH": f"{root}:{helpers}"}  # fmt: skip
-        done = subprocess.run(
-            [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True,
-            check=True,
-        )  # fmt: skip
-        found.add(done.stdout)
-    assert len(found) == 1
+    environment = {"XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": f"{helpers.parents[1]}:{helpers}"}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True
+    )
+    here = hashlib.sha256(b"".join(part.tobytes() for part in parts_of_trough)).hexdigest()
+    assert done.stdout.strip() == here
 
 
 def test_parts_are_kept_by_content_and_settings_and_found_anew_if_damaged(cache, monkeypatch):
     coacd = pytest.importorskip("coacd")
-    runs = []
+    runs, found = [], []
     run = coacd.run_coacd
-    monkeypatch.setattr(coacd, "run_coacd", lambda *a, **k: runs.append(1) or run(*a, **k))
+
+    def run_once(*arguments, **settings):
+        """Have all the same parts: here it matters alone how often they are looked for."""
+        runs.append(1)
+        found.append(found[0] if found else run(*arguments, **settings))
+        return found[-1]
+
+    monkeypatch.setattr(coacd, "run_coacd", run_once)
     points, triangles = trough()
     first = convex_parts(points, triangles, 0.02, "a")
     again = convex_parts(points, triangles, 0.02, "b")
