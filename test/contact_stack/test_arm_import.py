@@ -91,6 +91,14 @@ def maker(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.fixture
+def plain(maker: Path) -> Path:
+    """The same with links that one box fits: where it does not matter what they look like."""
+    mesh = maker.parents[1] / "meshes" / "link.stl"
+    write_stl(mesh, *box((0.06, 0.06, LENGTH), (0.0, 0.0, 0.5 * LENGTH)))
+    return maker
+
+
 def test_an_arm_of_meshes_with_clashing_names_is_simulated(maker, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert cli.main(["import", str(maker), "--json", "report.json"]) == 0
@@ -128,47 +136,47 @@ def test_an_arm_of_meshes_with_clashing_names_is_simulated(maker, tmp_path, monk
     assert report["clearance"] > 0.0
 
 
-def test_nothing_is_replaced_and_nothing_half_done_is_left(maker, tmp_path, monkeypatch, capsys):
+def test_nothing_is_replaced_and_nothing_half_done_is_left(plain, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_arm").mkdir()
     (tmp_path / "my_arm" / "mine").write_text("")
-    assert cli.main(["import", str(maker)]) == cli.EXIT_ERROR
+    assert cli.main(["import", str(plain)]) == cli.EXIT_ERROR
     assert "--force" in capsys.readouterr().err
-    assert cli.main(["import", str(maker), "--out", "other", "--tip", "axis9"]) == cli.EXIT_ERROR
+    assert cli.main(["import", str(plain), "--out", "other", "--tip", "axis9"]) == cli.EXIT_ERROR
     assert "did you mean axis" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["my_arm", "my_arm_description"]
-    assert cli.main(["import", str(maker), "--force", "--tolerance", "0.05"]) == 0
+    assert cli.main(["import", str(plain), "--force", "--tolerance", "0.05"]) == 0
     made = {path.name for path in (tmp_path / "my_arm").iterdir()}
     # What is not the import's own stays.
     assert {"mine", "my_arm.yaml", "my_arm.urdf"} <= made
 
 
 def test_links_without_an_inertial_weigh_something_if_asked_to(
-    maker, tmp_path, monkeypatch, capsys
+    plain, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
-    text = maker.read_text()
+    text = plain.read_text()
     fingers = re.compile(r'(<link name="finger_\w+">)<inertial>.*?</inertial>', re.DOTALL)
     bare, count = fingers.subn(r"\1", text)
     assert count == 2
-    maker.write_text(bare)
-    assert cli.main(["import", str(maker), "--density", "2000", "--json", "report.json"]) == 0
+    plain.write_text(bare)
+    assert cli.main(["import", str(plain), "--density", "2000", "--json", "report.json"]) == 0
     assert "at 2000 kg/m^3: 'finger_left' 0.032 kg" in capsys.readouterr().out
     report = json.loads((tmp_path / "report.json").read_text())["check"]
     assert report["mass"] == pytest.approx(sum(2.0 / k for k in range(1, JOINTS + 1)) + 0.064)
 
 
 def test_what_weighs_nothing_is_named_and_an_arm_without_masses_refused(
-    maker, tmp_path, monkeypatch, capsys
+    plain, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
-    text = maker.read_text()
+    text = plain.read_text()
     inertial = re.compile(r"<inertial>.*?</inertial>", re.DOTALL)
-    maker.write_text(inertial.sub("", text, count=3))  # Of the base, axis1 and axis2.
-    assert cli.main(["import", str(maker)]) == 0
+    plain.write_text(inertial.sub("", text, count=3))  # Of the base, axis1 and axis2.
+    assert cli.main(["import", str(plain)]) == 0
     assert "weigh nothing: axis1, axis2 (valid: --density)" in capsys.readouterr().out
-    maker.write_text(inertial.sub("", text))
-    assert cli.main(["import", str(maker), "--force"]) == cli.EXIT_ERROR
+    plain.write_text(inertial.sub("", text))
+    assert cli.main(["import", str(plain), "--force"]) == cli.EXIT_ERROR
     said = capsys.readouterr().err
     assert "joint 'axis1' moves no mass" in said and "or --density for links without one" in said
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from command import signal_another_thread
+from own_problem import quick_cart
 
 from contact_experiments.bench import robust as bench
 from contact_stack import cli
@@ -139,7 +140,8 @@ def test_a_plan_goes_on_where_nobody_reads_its_progress(
     start: tuple[str, str], tmp_path: Path
 ) -> None:
     """Nor what it says while the libraries are loaded."""
-    command = (sys.executable, *start, "robust", "block", "--sigma", "0", "--out", str(tmp_path))
+    words = ("robust", str(quick_cart(tmp_path)), "--sigma", "0", "--out", str(tmp_path))
+    command = (sys.executable, *start, *words)
     with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
         process.stderr.close()
