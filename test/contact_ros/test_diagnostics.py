@@ -113,13 +113,13 @@ def test_the_node_is_named_with_its_offset(graph) -> None:
 
 
 def test_many_senders_cost_no_time() -> None:
-    """200 000 names of senders cost 257 ms in every report, and memory for ever."""
+    """Their names would cost time in every report, and memory for ever."""
     offsets = ClockOffsets(limit=0.1)
     offsets.heard("ours", 5_000_000_000, 0)
-    for k in range(200_000):
+    for k in range(20_000):
         offsets.heard(f"sender {k}", 1_000_000_000, k)
-    assert len(offsets.beyond(200_000)) == MAX_SENDERS
-    assert "ours" in offsets.beyond(200_000)
+    assert len(offsets.beyond(20_000)) == MAX_SENDERS
+    assert "ours" in offsets.beyond(20_000)
     later = 60_000_000_000
     offsets.heard("new", later + 2_000_000_000, later)
     assert offsets.beyond(later) == {"new": 2.0}

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -110,37 +111,37 @@ def test_sources_behind_a_function_change_its_key(
     fingerprint.fingerprint.cache_clear()
 
 
-def test_a_cluster_does_lost_tasks_again_and_changes_no_bit(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def there() -> Iterator[Sweep]:
+    """A sweep on a cluster of two workers."""
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=None
     ) as cluster:
-        there = Sweep(Workers(cluster=cluster.scheduler_address), show=False)
-        tasks = [(tmp_path, number) for number in range(6)]
-        assert there.run(kill_the_first, tasks) == [0, 1, 4, 9, 16, 25]
-        assert (tmp_path / "killed").exists()
-        for one, other in zip(
-            Sweep(show=False).run(draw, FOUR), there.run(draw, FOUR), strict=True
-        ):
-            np.testing.assert_array_equal(one, other)
+        yield Sweep(Workers(cluster=cluster.scheduler_address), show=False)
 
 
-def test_a_worker_with_other_sources_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    distributed = pytest.importorskip("distributed")
+def test_a_cluster_does_lost_tasks_again_and_changes_no_bit(there: Sweep, tmp_path: Path) -> None:
+    tasks = [(tmp_path, number) for number in range(6)]
+    assert there.run(kill_the_first, tasks) == [0, 1, 4, 9, 16, 25]
+    assert (tmp_path / "killed").exists()
+    for one, other in zip(Sweep(show=False).run(draw, FOUR), there.run(draw, FOUR), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_worker_with_other_sources_is_refused(
+    there: Sweep, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from contact_core.base import cluster as module
 
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, dashboard_address=None
-    ) as cluster:
-        there = Sweep(Workers(cluster=cluster.scheduler_address), show=False)
-        with monkeypatch.context() as changed:
-            changed.setattr(module, "fingerprint", lambda name: "older")
-            with pytest.raises(ConfigError, match="has other sources"):
-                there.run(draw, FOUR)
-        with monkeypatch.context() as changed:
-            changed.setattr(module, "versions", lambda: {"numpy": "1.0"})
-            with pytest.raises(ConfigError, match=r"has numpy .*, this machine 1\.0"):
-                there.run(draw, FOUR)
+    with monkeypatch.context() as changed:
+        changed.setattr(module, "fingerprint", lambda name: "older")
+        with pytest.raises(ConfigError, match="has other sources"):
+            there.run(draw, FOUR)
+    with monkeypatch.context() as changed:
+        changed.setattr(module, "versions", lambda: {"numpy": "1.0"})
+        with pytest.raises(ConfigError, match=r"has numpy .*, this machine 1\.0"):
+            there.run(draw, FOUR)
 
 
 def test_a_cluster_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
