@@ -395,7 +395,7 @@ class PushTest:
         )
         wrong = np.abs(measured - wanted) > STIFFNESS_ERROR * wanted
         if wrong.any():
-            remedy = "make joints.stiffness in the robot's file what is set on the robot's panel"
+            remedy = "make joints.stiffness in the robot's file what is set on the robot"
             return sign, Check.fail("stiffness", f"{found} Nm/rad", remedy)
         return sign, Check.ok("stiffness", f"{found} Nm/rad")
 

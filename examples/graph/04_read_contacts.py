@@ -9,6 +9,7 @@ STATES = {
     ContactArray.CONVERGED: "touched",
     ContactArray.SEARCHING: "touched, still searching where",
     ContactArray.UNIDENTIFIABLE: "touched where the torques do not tell",
+    ContactArray.AMBIGUOUS: "touched, or a load hangs on it",
     ContactArray.UNTARED: "not tared yet",
 }
 
