@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -48,6 +49,7 @@ ROS2 = {
 }  # fmt: skip
 
 PRELUDE = """# mypy: allow-redefinition, disable-error-code=no-redef
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 import numpy as np
@@ -174,12 +176,23 @@ def ros2(words: Sequence[str], block: Block) -> None:
         assert names[1] in parameters_of(names[0].rpartition("/")[2])
 
 
+def node(name: str) -> Callable[[Sequence[str], Block], None]:
+    """Return the check of a node that is started alone: names of its parameters."""
+
+    def check(words: Sequence[str], block: Block) -> None:
+        given = {word.partition(":=")[0] for flag, word in pairwise(words) if flag == "-p"}
+        assert given <= parameters_of(name)
+
+    return check
+
+
 CHECKS: Mapping[str, Callable[[Sequence[str], Block], None]] = {
     "contact-stack": ours,
     "make": make,
     "python": python,
     "pip": pip,
     "ros2": ros2,
+    **{name: node(name) for name in ("preflight", "tamsi_sim")},
     "uvx": lambda words, block: ours(words[words.index("contact-stack") + 1 :], block),
 }
 
@@ -209,6 +222,7 @@ def test_wrong_commands_are_found() -> None:
         "contact-stack launch sim scenes:=free_space",
         "contact-stack call wipe direction.w=1",
         "contact-stack call contact_aware_controller/set_parameters force.limmit=25.0",
+        "tamsi_sim --ros-args -p fri_prt:=30200",
         "ros2 launch contact_stack sym.launch.xml",
         "ros2 param set /lbr/contact_aware_controller force.limmit 25.0",
         "ros2 topic pub /lbr/x geometry_msgs/msg/Twist '{liner: {z: 1.0}}'",
