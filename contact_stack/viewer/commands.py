@@ -184,14 +184,16 @@ class GraphCommands:
         goal = MoveObjects.Goal(scene=self._scene, names=names, goal=[place.x, place.y, place.yaw])
 
         def hear(message: Any) -> None:
+            if self._sent is not sent:  # of a goal that was canceled, or followed by another one
+                return
             feedback = message.feedback
             errors = dict(zip(feedback.names, feedback.error, strict=True))
             x, y, yaw = (errors[name] for name in names)
             millimetres, degrees = 1e3 * np.hypot(x, y), np.degrees(abs(yaw))
             self.progress = f"{feedback.phase}: {millimetres:.0f} mm and {degrees:.0f}° to go"
 
-        self._sent = self._mover.send_goal_async(goal, feedback_callback=hear)
-        self._sent.add_done_callback(self._accepted)
+        sent = self._sent = self._mover.send_goal_async(goal, feedback_callback=hear)
+        sent.add_done_callback(self._accepted)
 
     @by_the_node
     def grip(self, opened: bool) -> None:
