@@ -47,8 +47,15 @@ def trigger(client: GraphClient, request: str) -> None:
 
 
 def tracking(client: GraphClient) -> None:
-    """Go on: by itself after a short outage, else after ``resume``."""
+    """Go on by itself, after a short outage."""
     client.spin_until(lambda: mode(client) == ControllerStatus.TRACKING)
+
+
+def go_on(client: GraphClient) -> None:
+    """Go on after a longer one, with a new goal: the old one has not waited for ever."""
+    ask_until_granted(client, "resume")
+    client.send(client.pose, goal_down(client, 0.1, 60.0))
+    tracking(client)
 
 
 @contextmanager
@@ -93,8 +100,7 @@ def test_each_misbehaviour(moving: GraphClient, driver: str) -> None:
         assert "does not follow commands" in refused.message
         switch(client, "leave_commanding", False)
         held_because(client, "NOT_ARMED", began)
-    ask_until_granted(client, "resume")
-    tracking(client)
+    go_on(client)
 
     began = time.monotonic()  # a late state
     trigger(client, "delay")
@@ -112,8 +118,7 @@ def test_each_misbehaviour(moving: GraphClient, driver: str) -> None:
         assert "STATE_STALE" in refused.message
         switch(client, "silence", False)
         held_because(client, "NOT_ARMED", began)
-    ask_until_granted(client, "resume")
-    tracking(client)
+    go_on(client)
 
     with within_limits(client):  # another node commands beyond a limit, and the driver ends
         began = time.monotonic()
@@ -124,8 +129,7 @@ def test_each_misbehaviour(moving: GraphClient, driver: str) -> None:
         restarted = time.monotonic()
         client.spin_until(lambda: last_arrival(client, "contacts") > restarted)
         held_because(client, "NOT_ARMED", began)
-    ask_until_granted(client, "resume")
-    tracking(client)
+    go_on(client)
 
 
 def command_beyond_limits(client: GraphClient, driver: str) -> None:
@@ -170,7 +174,4 @@ def test_a_second_commander_is_named_and_the_arm_held(moving: GraphClient, drive
     assert "FOREIGN_COMMAND" in refused.message
     client.node.destroy_publisher(publisher)
     first_status(client, "NOT_ARMED", began)
-    ask_until_granted(client, "resume")
-    # The goal has ended meanwhile: its reference does not wait for ever.
-    client.send(client.pose, goal_down(client, 0.1, 60.0))
-    tracking(client)
+    go_on(client)
