@@ -21,6 +21,8 @@ from faults import (
     last_arrival,
     mode,
 )
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
 
 from contact_core.robot.description import RobotDescription
@@ -102,7 +104,10 @@ def test_each_misbehaviour(moving: GraphClient, driver: str) -> None:
         held_because(client, "NOT_ARMED", began)
     go_on(client)
 
-    began = time.monotonic()  # a late state
+    began = time.monotonic()  # a late state, at this rate
+    late = Parameter("driver_faults.late", value=10.0 / RATE).to_parameter_msg()
+    request = SetParameters.Request(parameters=[late])
+    assert client.call(SetParameters, "tamsi_sim/set_parameters", request).results[0].successful
     trigger(client, "delay")
     first_status(client, "STATE_STALE", began)
     tracking(client)
