@@ -60,9 +60,10 @@ def _commands(
 def main() -> None:
     """Write all texts, and remove those of commands that are gone."""
     os.environ["COLUMNS"] = str(COLUMNS)
+    texts = all_helps(build_parser((), full=True))  # first: where a library lacks, none is lost
     for file in FOLDER.glob("*.txt"):
         file.unlink()
-    for words, text in all_helps(build_parser((), full=True)).items():
+    for words, text in texts.items():
         (FOLDER / f"{words.replace(' ', '_')}.txt").write_text(text)
 
 
