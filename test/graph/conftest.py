@@ -111,13 +111,16 @@ def held(request: pytest.FixtureRequest, driver: str) -> GraphClient:
     """
     stash = request.config.stash
     shared = stash.get(HELD, None)
-    if shared is None or shared.driver != driver or not shared.client.runs():
-        _end_held(request.config)
-        stack = ExitStack()
-        client = stack.enter_context(shared_graph(driver, held_mass="0.1"))
-        shared = stash[HELD] = _Held(driver, client, stack)
-    settle(shared.client)
-    return shared.client
+    if shared is not None and shared.driver == driver and shared.client.runs():
+        # What an earlier test has spoilt, as one that fails may, is started anew.
+        with suppress(TimeoutError, AssertionError):
+            settle(shared.client)
+            return shared.client
+    _end_held(request.config)
+    stack = ExitStack()
+    client = stack.enter_context(shared_graph(driver, held_mass="0.1"))
+    stash[HELD] = _Held(driver, client, stack)
+    return client
 
 
 @dataclass(frozen=True)
