@@ -45,7 +45,7 @@ browser:
 
 # A test that hangs where no signal reaches it ends its worker, and shows what every thread was doing.
 # There is one worker more than there are processors, for some tests wait.
-WORKERS := --numprocesses $(shell echo $$(($$(nproc) + 1))) --maxprocesses 4 -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
+WORKERS := --numprocesses $$(($$(nproc) + 1)) --maxprocesses 4 -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
 
 test: lint browser
 	@$(VENV)/python -m pytest $(WORKERS) --dist worksteal
