@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import signal
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from command import signal_another_thread
-from own_problem import quick_cart
+from own_problem import quick_cart, with_knots
 
 from contact_experiments.bench import robust as bench
 from contact_stack import cli
@@ -43,11 +42,7 @@ def test_robust_plan_beside_its_reference(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of the block with a fifth of its knots."""
-    block = make_example("block")
-    problem, robust = (
-        dataclasses.replace(given, knots=21) for given in (block.problem, block.robust_problem)
-    )
-    coarse = dataclasses.replace(block, problem=problem, robust_problem=robust)
+    coarse = with_knots(make_example("block"), 21)
     monkeypatch.setattr(robust_command, "find_problem", {"block": coarse}.__getitem__)
     file = tmp_path / "deep" / "block.json"
     words = ["robust", "block", "--theta", "0.7", "--out", str(tmp_path), "--json", str(file)]

@@ -1,12 +1,15 @@
-"""The problem file of the example, changed, e.g. so that it is planned in a few seconds."""
+"""Problems of the robust planner, changed, e.g. so that they are planned in a few seconds."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from robust_planner.examples import Example
 
 CART = Path(__file__).resolve().parents[2] / "examples/robust_planner/cart/cart.yaml"
 
@@ -34,3 +37,12 @@ def changed_cart(folder: Path, changes: Mapping[str, Any]) -> Path:
 def quick_cart(folder: Path) -> Path:
     """Return a copy that is planned in a few seconds."""
     return changed_cart(folder, QUICK)
+
+
+def with_knots(example: Example, knots: int) -> Example:
+    """Return an example with another number of knots: its plans are found sooner with fewer."""
+    problem, robust = (
+        dataclasses.replace(given, knots=knots)
+        for given in (example.problem, example.robust_problem)
+    )
+    return dataclasses.replace(example, problem=problem, robust_problem=robust)

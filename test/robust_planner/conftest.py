@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
+from own_problem import with_knots
 
 from robust_planner.examples import Example, make_example
 from robust_planner.result import RobustPlan
@@ -21,15 +20,6 @@ def block() -> Example:
 def block_reference(block: Example) -> RobustPlan:
     """Plan of the block under certainty, from a cold start."""
     return plan_reference(block)
-
-
-def with_knots(example: Example, knots: int) -> Example:
-    """Return an example with another number of knots: its plans are found sooner with fewer."""
-    problem, robust = (
-        dataclasses.replace(given, knots=knots)
-        for given in (example.problem, example.robust_problem)
-    )
-    return dataclasses.replace(example, problem=problem, robust_problem=robust)
 
 
 @pytest.fixture(scope="session")

@@ -27,12 +27,15 @@ FEW = [
 
 
 @pytest.fixture
-def soon(monkeypatch):
-    """Let the error come as soon as the arm presses, and be put right soon after that."""
-    moments = {"WRONG_AT": 3.2, "RIGHT_AT": 3.7, "RESET_AT": 4.0}
-    for name, moment in moments.items():
-        monkeypatch.setattr(payload_error, name, moment)
-    monkeypatch.setattr(payload_error.Rest, "duration", 5.0)
+def times(monkeypatch):
+    """Set when the error comes, is put right and its fault reset, and when a run ends [s]."""
+
+    def set_times(wrong, right, reset, end):
+        for name, moment in (("WRONG_AT", wrong), ("RIGHT_AT", right), ("RESET_AT", reset)):
+            monkeypatch.setattr(payload_error, name, moment)
+        monkeypatch.setattr(payload_error.Rest, "duration", end)
+
+    return set_times
 
 
 @pytest.mark.parametrize(
@@ -40,7 +43,8 @@ def soon(monkeypatch):
     [*FEW[:2], pytest.param(FEW[2], marks=pytest.mark.verify)],
     ids=lambda case: f"{case.situation}, {case.how}",
 )
-def test_a_wrong_payload_does_not_make_the_arm_fly(case, soon):
+def test_a_wrong_payload_does_not_make_the_arm_fly(case, times):
+    times(3.2, 3.7, 4.0, 5.0)  # as soon as the arm presses
     travel = measure(case)
     assert travel.bounded, travel
     assert travel.recovers
@@ -52,12 +56,9 @@ def test_a_wrong_payload_does_not_make_the_arm_fly(case, soon):
 @pytest.mark.verify
 @pytest.mark.parametrize("arm", ["iiwa14_wsg50", "fr3_wsg50"])
 @pytest.mark.parametrize("moment", [1.0, 1.5, 2.0])
-def test_what_is_dropped_as_the_tool_touches_is_yielded_to_as_to_a_hand(arm, moment, monkeypatch):
+def test_what_is_dropped_as_the_tool_touches_is_yielded_to_as_to_a_hand(arm, moment, times):
     """For a tenth of a second nothing tells it from the force of the new contact."""
-    moments = {"WRONG_AT": moment, "RIGHT_AT": moment + 2.0, "RESET_AT": moment + 2.5}
-    for name, value in moments.items():
-        monkeypatch.setattr(payload_error, name, value)
-    monkeypatch.setattr(payload_error.Rest, "duration", moment + 4.0)
+    times(moment, moment + 2.0, moment + 2.5, moment + 4.0)
     travel = measure(PayloadCase(arm, "in contact", "real", True, 0, 2.0))
     assert travel.command <= 0.1
     assert travel.speed <= 0.75
