@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from contact_core.base.results import lines
-from contact_experiments.bench import fri
 from contact_experiments.bench.fri import COLUMNS, AnswerPart, measure, summary
 
 
@@ -28,11 +27,7 @@ def test_an_answer_is_late_after_half_a_period_or_if_it_never_comes() -> None:
 
 @pytest.mark.verify
 @pytest.mark.graph
-def test_the_driver_is_commanded_and_answers(
-    ros_domain: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fri, "WARM_UP", 0.3)
-    monkeypatch.setattr(fri, "BUSY", 1)
-    part = measure(10, False, 0, 100)
+def test_the_driver_is_commanded_and_answers(ros_domain: int) -> None:
+    part = measure(10, False, 0, 200)
     assert np.isfinite(part.times).mean() > 0.5 and part.times.min() < 5e-3
-    assert part.repeats < 75
+    assert part.repeats < 150
