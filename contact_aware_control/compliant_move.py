@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from contact_aware_control.contact import ContactEstimate
-from contact_aware_control.led_tool import LedTool
+from contact_aware_control.led_tool import BEHIND, LedTool
 from contact_aware_control.reference import PoseStream
 from contact_aware_control.reference.stream import MotionBounds
 from contact_core.base.errors import TrajectoryError
@@ -24,9 +24,6 @@ STIFFEST = 1e-4
 
 HEADROOM = 1.2
 """So many times the force may press the hand."""
-
-BEHIND = 0.03
-"""Time waits for a tool that is so far from its way, along axes that do not give way [m]."""
 
 HELD, HELD_TIME = 0.5, 0.2
 """Share of a force that is held, in the mean over about this time [s]."""
@@ -141,8 +138,7 @@ class CompliantMove:
             wanted = self._tool.wanted
             self._reached |= self._held * np.sign(wanted) >= HELD * np.abs(wanted)
         way = self._way.sample(self.time)
-        behind = self._tool.axes @ (way.translation - self._tool.tip)
-        if np.linalg.norm(behind[~self._soft]) > BEHIND:
+        if self._tool.behind(way) > BEHIND:
             self.held += passed
         else:
             self.held = 0.0

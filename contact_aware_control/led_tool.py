@@ -36,6 +36,9 @@ PRESSING_SPEED = 0.02
 AHEAD = 0.03
 """The reference is at most so far ahead of a command that something else holds back [m]."""
 
+BEHIND = 0.03
+"""The way waits for a tool that is so far from it, along axes that do not give way [m]."""
+
 EXPECTED = 10.0
 """A force on the tool, where none is asked for [N]."""
 
@@ -215,11 +218,20 @@ class LedTool:
         self.reference = self.reference.towards(passed, target, velocity)
         return self.reference
 
+    def tip_on(self, way: pin.SE3) -> np.ndarray:
+        """Return where the tip is led to (3), world frame [m]; the way is that of :meth:`lead`."""
+        tip: np.ndarray = way.act(self.lever) + self.axes.T @ self.offset
+        return tip
+
+    def behind(self, way: pin.SE3) -> float:
+        """Return how far the tip is from there, along axes that do not give way [m]."""
+        behind = self.axes @ (self.tip_on(way) - self.tip)
+        return float(np.linalg.norm(behind[self.compliance == 0.0]))
+
     def _led(self, way: pin.SE3) -> pin.SE3:
         """Return where the tool is led to from its way."""
         led = pin.SE3(pin.exp3(self.axes.T @ self.turn) @ way.rotation, np.zeros(3))
-        tip = way.act(self.lever) + self.axes.T @ self.offset
-        led.translation = tip - led.rotation @ self.lever
+        led.translation = self.tip_on(way) - led.rotation @ self.lever
         return led
 
     def _speed(self, lead: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ import numpy as np
 import pinocchio as pin
 
 from contact_aware_control.contact import ContactEstimate
-from contact_aware_control.led_tool import FREE, LedTool
+from contact_aware_control.led_tool import BEHIND, FREE, LedTool
 from contact_aware_control.reference import PoseStream
 from contact_aware_control.reference.stream import KEPT
 from contact_core.base.errors import TrajectoryError
@@ -34,8 +34,8 @@ TURN_SPEED = 0.2
 HEADROOM = 1.5
 """So many times the force may press the hand, if no limit is said."""
 
-BEHIND, NEAR = 0.03, 0.01
-"""The way waits for a tool that is so far from it; what is held back by so much is there [m]."""
+NEAR = 0.01
+"""What something catches is held back once it is so far behind [m]."""
 
 PATIENCE = 1.0
 """How long it waits [s]."""
@@ -185,8 +185,7 @@ class Skill(ABC):
     @property
     def _behind(self) -> float:
         """How far the tip is from where it is led to, along axes that do not give way [m]."""
-        behind = self.tool.axes @ (self._led - self.tool.tip)
-        return float(np.linalg.norm(behind[self.tool.compliance == 0.0]))
+        return self.tool.behind(self._way)
 
     @property
     def _held_back(self) -> bool:
@@ -198,8 +197,7 @@ class Skill(ABC):
     @property
     def _led(self) -> np.ndarray:
         """Where the tip is led to (3) [m]."""
-        led: np.ndarray = self._tip + self.tool.axes.T @ self.tool.offset
-        return led
+        return self.tool.tip_on(self._way)
 
     @property
     def _tip(self) -> np.ndarray:

@@ -6,8 +6,8 @@ from contextlib import suppress
 
 import numpy as np
 
-from contact_aware_control.led_tool import LedTool
-from contact_aware_control.skill import BEHIND, PATIENCE, GivenUp, Skill, Ways
+from contact_aware_control.led_tool import BEHIND, LedTool
+from contact_aware_control.skill import PATIENCE, GivenUp, Skill, Ways
 from contact_core.base.errors import TrajectoryError
 from contact_core.base.low_pass import followed_share
 
