@@ -268,8 +268,7 @@ def plan_locally(
 
     settings = request.settings
     budget = settings.time_budget
-    longer = max(budget, SearchSettings.judge_budget)
-    search = SearchSettings(seed=settings.seed, time_budget=budget, judge_budget=longer)
+    search = SearchSettings.within(budget, settings.seed)
     task = PlanTask(problem, settings, search=search if request.search else None)
     done = run_task(task, show, StopCondition(budget or math.inf, cancelled))
     result = done.best

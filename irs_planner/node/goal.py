@@ -124,8 +124,7 @@ def read_goal(
     problem = build_problem(_with_values(example, goal, dynamics, start), dynamics)
     problem = _with_initial_inputs(problem, goal)
     if goal.globally:
-        budget = max(to_nanoseconds(goal.time_budget) / NANOSECONDS, SearchSettings.judge_budget)
-        search = SearchSettings(seed=goal.seed, judge_budget=budget)
+        search = SearchSettings.within(to_nanoseconds(goal.time_budget) / NANOSECONDS, goal.seed)
         check_searchable(problem, search)
         return PlanTask(problem, PlannerSettings(), search=search)
     return _local_task(problem, goal, example, config)

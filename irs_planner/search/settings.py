@@ -60,6 +60,16 @@ class SearchSettings:
         low=0.0,
     )
 
+    @classmethod
+    def within(cls, budget: float, seed: int) -> SearchSettings:
+        """Return the defaults with a budget of time, which is the judge's as well if it is longer.
+
+        Args:
+            budget: The time budget [s].
+            seed: The seed.
+        """
+        return cls(seed, budget, judge_budget=max(budget, cls.judge_budget))
+
 
 @dataclass(frozen=True)
 class SearchReport:
