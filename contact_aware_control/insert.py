@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterator
 import numpy as np
 import pinocchio as pin
 
-from contact_aware_control.led_tool import FREE, LedTool
+from contact_aware_control.led_tool import FREE, PRESSING_SPEED, LedTool
 from contact_aware_control.skill import CAUGHT, Skill, Ways
 
 LEANS = np.deg2rad(12.0)
@@ -44,8 +44,8 @@ STILL = 0.6
 SETTLING = 4.0
 """Who has not come to rest by then is not in a hole [s]."""
 
-CLEAR = 5e-3
-"""How far over the hole it goes back to search on [m]."""
+CLEAR = 0.015
+"""How far over the hole it goes back to search on [m]: what has turned back slips at first."""
 
 SUSPECT, DROP = 4e-4, 1e-3
 """So much lower than the surface the tip may be in a hole; so much lower it is in one [m]."""
@@ -116,7 +116,8 @@ class Insert(Skill):
     """Lean, touch, search, straighten and push; the third axis of the tool's points into the hole.
 
     Attributes:
-        depth: How deep the tip is in the hole [m]; at least so deep, if the first touch was in it.
+        depth: How deep the tip is in the hole [m], negative over it; at least so deep, if the first
+            touch was in it.
     """
 
     def __init__(
@@ -179,7 +180,8 @@ class Insert(Skill):
                 if (yield from self._push()):
                     return
             yield from self._back_off(found + self._pass_over(spiral), height, leaning)
-        self._fail("JAMMED", f"it is stuck {1e3 * self.depth:.1f} mm deep")
+        self._fail("JAMMED", f"it came {1e3 * self.depth:.1f} mm deep and no deeper")
+        self.depth = self._below
 
     def _spiral(self) -> Iterator[np.ndarray]:
         """Go round ever farther out; return how far from the middle, along the axes (3) [m]."""
@@ -195,7 +197,7 @@ class Insert(Skill):
         light = LIGHT * self._force
         self._press(light)
         pressed = waited = 0.0
-        while pressed < STILL and waited < PATIENCE:
+        while pressed < STILL and waited < PATIENCE + CLEAR / PRESSING_SPEED:
             yield self._way
             if self._fallen:
                 return self._lose()
@@ -301,7 +303,7 @@ class Insert(Skill):
         deepest, waited = -np.inf, 0.0
         while waited < PATIENCE:
             yield self._way
-            self.depth = float(tool.axes[2] @ tool.tip - self._mouth)
+            self.depth = self._below
             if self.depth >= self._wanted:
                 yield from self._stay()
                 return True
@@ -314,7 +316,12 @@ class Insert(Skill):
         """Go no deeper than it is, where the command is ahead of it."""
         self._let_go()
         yield from self._arrive()
-        self.depth = float(self.tool.axes[2] @ self.tool.tip - self._mouth)
+        self.depth = self._below
+
+    @property
+    def _below(self) -> float:
+        """How deep the tip is below the surface [m]."""
+        return float(self.tool.axes[2] @ self.tool.tip - self._mouth)
 
     def _back_off(self, found: np.ndarray, height: float, leaning: np.ndarray) -> Ways:
         """Lean over where the search had come to (3) [m], in that height of the tip [m]."""

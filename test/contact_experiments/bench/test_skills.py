@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from contact_aware_control.insert import Insert
+from contact_aware_control.led_tool import PRESSING_SPEED, LedTool, axes_towards
+from contact_aware_control.reference import Goal
+from contact_core.robot.scene import Scene
 from contact_experiments.bench import skills
 from contact_experiments.bench.skills import (
     ENTERED,
@@ -19,6 +25,12 @@ from contact_experiments.bench.skills import (
     run_case,
     summarize,
 )
+from contact_experiments.control.touch_rig import TouchRig
+
+PLUG = """
+<robot name="plug"><link name="plug"><collision><origin xyz="0 0 -0.014"/>
+  <geometry><cylinder radius="0.0099" length="0.02"/></geometry></collision></link></robot>
+"""
 
 
 @pytest.mark.parametrize(
@@ -43,6 +55,32 @@ def test_a_skill_is_done_within_its_limit(
     assert row["outcome"] == "done", row["text"]
     assert row["force_p99_N"] <= (PUSH_LIMIT if skill == "insert" else PRESS_LIMIT)
     assert row["achieved"] >= (ENTERED * 20.0 if skill == "insert" else 0.95)
+
+
+@pytest.mark.verify
+def test_joints_that_stick_do_not_meet_the_hole_again_faster(tmp_path: Path) -> None:
+    """After backing off they turn back: they stick, and slip faster than the command."""
+    plug = tmp_path / "plug.urdf"
+    plug.write_text(PLUG)
+    scene = Scene.load("insert_dowel")
+    socket = scene.objects["socket"]
+    stopped_up = {"socket": socket, "plug": dataclasses.replace(socket, urdf=str(plug))}
+    rig = TouchRig(dataclasses.replace(scene, objects=stopped_up))
+    axes = axes_towards(np.array([0.0, 0.0, -1.0]))
+    tool = LedTool(rig.arm, rig.command, axes, rig.bounds, rig.config.period)
+    skill = Insert(tool, 0.0195, 0.012, 0.02, 15.0, 0.05, 0.05, rig.config.period, 0.0)
+    goal, places, phases = Goal(tool.reference, skill.force_limits), [], []
+    while "back off" not in phases or not (phases[-1] == "search" and rig.truly_pressing().any()):
+        position, found, status = rig.tick(goal)
+        ahead = skill.step(
+            status.reference_time, position, rig.command, found.torque, found.contacts
+        )
+        assert not skill.ended, skill.text
+        goal = Goal(ahead, skill.force_limits, refreshed=rig.report.time_ns)
+        places.append(rig.tool())
+        phases.append(skill.phase)
+    speeds = np.linalg.norm(np.diff(places[-20:], axis=0), axis=1) / rig.config.period
+    assert speeds.max() == pytest.approx(PRESSING_SPEED, rel=0.2)
 
 
 def test_failures_and_forces_are_counted() -> None:
