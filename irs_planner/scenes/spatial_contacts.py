@@ -18,6 +18,12 @@ NEARLY_VERTICAL = 0.99
 FAR = 0.3
 # Points so near [m] are looked at more closely, whether something else is this thick there [m].
 NEAR, COVER = 2e-3, 4e-3
+# Faces lie on each other if the product of their normals is so large.
+FLUSH = 0.99
+# How often a way is halved to find where it crosses a rim.
+HALVINGS = 12
+
+Vector = tuple[float, float, float]
 
 
 @kernel
@@ -73,6 +79,12 @@ def find_spatial_contacts(
                 first, second = scene.shape_pair[i - probes, 0], scene.shape_pair[i - probes, 1]
                 a = scene.shape_body[first]
                 gap[s, i], n, place = _nearest(scene, shapes, polytope, first, second)
+                if abs(gap[s, i]) < NEAR:
+                    near = gap[s, i], n, place
+                    known = gap[s], point[s], frame[s]
+                    near = _at_rim(scene, shapes, known, second, first, near, 1.0)
+                    near = _at_rim(scene, shapes, known, first, second, near, -1.0)
+                    gap[s, i], n, place = near
                 for k in range(3):
                     point[s, i, k] = place[k]
             _fill_frame(n[0], n[1], n[2], frame[s, i])
@@ -94,11 +106,7 @@ def find_spatial_contacts(
 
 @inner_kernel
 def _is_covered(
-    scene: SpatialArrays,
-    shapes: Shapes,
-    number: int,
-    point: np.ndarray,
-    normal: tuple[float, float, float],
+    scene: SpatialArrays, shapes: Shapes, number: int, point: np.ndarray, normal: Vector
 ) -> bool:
     """Whether a fixed shape has another one where it would push a point out.
 
@@ -119,7 +127,7 @@ def _is_covered(
 @inner_kernel
 def _nearest(
     scene: SpatialArrays, shapes: Shapes, polytope: Polytope, a: int, b: int
-) -> tuple[float, tuple[float, float, float], tuple[float, float, float]]:
+) -> tuple[float, Vector, Vector]:
     """Return distance, direction from B into A and point of A of two shapes; far away, roughly."""
     p, q = shapes.position[a], shapes.position[b]
     x, y, z = p[0] - q[0], p[1] - q[1], p[2] - q[2]
@@ -129,6 +137,77 @@ def _nearest(
         return closest_points(shapes, polytope, a, b)
     x, y, z = x / apart, y / apart, z / apart
     return gap, (x, y, z), (p[0] - radius * x, p[1] - radius * y, p[2] - radius * z)
+
+
+@inner_kernel
+def _at_rim(
+    scene: SpatialArrays,
+    shapes: Shapes,
+    known: tuple[np.ndarray, np.ndarray, np.ndarray],
+    upper: int,
+    lower: int,
+    contact: tuple[float, Vector, Vector],
+    side: float,
+) -> tuple[float, Vector, Vector]:
+    """Return a contact of two shapes, where the one hangs over the other: at the rim of that.
+
+    Of faces that lie on each other any point is the nearest one. One that hangs over is carried by
+    its corners on the other face, and by the rim of that on the way to the corners that hang over.
+
+    Args:
+        scene: The scene.
+        shapes: The shapes and their poses.
+        known: Distances (P) [m], points (P, 3) and frames (P, 3, 3), of the probes at least.
+        upper: The shape that may hang over.
+        lower: The other one.
+        contact: As :func:`_nearest` returns it.
+        side: 1 if the lower shape is A, -1 if it is B.
+    """
+    distance, (nx, ny, nz), (px, py, pz) = contact
+    gap, point, frame = known
+    on, over = (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0)
+    for i in range(scene.probe_pair.shape[0]):
+        body = scene.probe_body[scene.probe_pair[i, 0]]
+        if scene.probe_pair[i, 1] != lower or body != scene.shape_body[upper]:
+            continue
+        x, y, z = point[i, 0], point[i, 1], point[i, 2]
+        height = (x - px) * nx + (y - py) * ny + (z - pz) * nz
+        if abs(height) > NEAR:
+            continue
+        x, y, z = x - height * nx, y - height * ny, z - height * nz
+        along = frame[i, 0, 0] * nx + frame[i, 0, 1] * ny + frame[i, 0, 2] * nz
+        if gap[i] < NEAR and abs(along) > FLUSH:
+            on = (on[0] + x, on[1] + y, on[2] + z, on[3] + 1.0)
+        else:
+            over = (over[0] + x, over[1] + y, over[2] + z, over[3] + 1.0)
+    if on[3] == 0.0 or over[3] == 0.0:
+        return contact
+    x, y, z = on[0] / on[3], on[1] / on[3], on[2] / on[3]
+    dx, dy, dz = over[0] / over[3] - x, over[1] / over[3] - y, over[2] / over[3] - z
+    low, high, deep = 0.0, 1.0, side * NEAR
+    for _ in range(HALVINGS):
+        share = 0.5 * (low + high)
+        inside = probe(
+            shapes,
+            lower,
+            x + share * dx + deep * nx,
+            y + share * dy + deep * ny,
+            z + share * dz + deep * nz,
+        )
+        if inside[0] < 0.0:
+            low = share
+        else:
+            high = share
+    lower_plane = 0.0 if side > 0.0 else distance
+    x, y, z = x + low * dx, y + low * dy, z + low * dz
+    x, y, z = x - lower_plane * nx, y - lower_plane * ny, z - lower_plane * nz
+    distance, mx, my, mz = probe(shapes, upper, x, y, z)
+    mx, my, mz = side * mx, side * my, side * mz
+    if mx * nx + my * ny + mz * nz < FLUSH:
+        return contact
+    if side < 0.0:
+        x, y, z = x + distance * mx, y + distance * my, z + distance * mz
+    return distance, (mx, my, mz), (x, y, z)
 
 
 @kernel

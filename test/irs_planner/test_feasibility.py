@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -47,6 +48,21 @@ def test_nothing_stands_in_the_way_of_a_goal_beside_a_wall(tmp_path) -> None:
     assert impossibility_of(scene, {"thing/y": 0.04, "thing/x": 0.56}) is None
     turned = {"thing/y": 0.03, "thing/x": 0.56, "thing/yaw": 1.5707963}
     assert impossibility_of(scene, turned) is None
+
+
+@pytest.mark.parametrize("solid", ["can", "carton", "wedge", "log"])
+@pytest.mark.parametrize("turn", [0.0, 0.4])
+def test_what_hangs_over_an_edge_falls_if_its_middle_does(tmp_path, solid, turn) -> None:
+    problem = build_problem(scene_problem(str(write_scene(tmp_path, solid)), {"thing/y": 0.4}))
+    edge = 0.6
+    for place, falls in ((edge - 0.06, False), (edge - 0.005, False), (edge + 0.005, True)):
+        state = problem.initial_state.copy()
+        state[[1, 5]] = place, turn
+        problem = replace(problem, initial_state=state)
+        found = find_impossibility(problem)
+        assert (found is not None) is falls, (place, found)
+        if found:
+            assert found.reason.startswith("nothing carries 'thing' at the start: it falls")
 
 
 def test_a_goal_inside_of_something_is_said_with_its_depth(tmp_path) -> None:
@@ -124,7 +140,7 @@ def test_the_arm_reaches_what_is_within_its_balls(tmp_path) -> None:
     ("goal", "reason"),
     [
         ({"thing/x": 0.56, "thing/y": 0.0, "thing/z": TOP + 0.4}, "nothing carries 'thing' at its"),
-        ({"thing/x": 0.3, "thing/y": 0.6}, "nothing carries 'thing' at its goal: it falls"),
+        ({"thing/x": 0.3, "thing/y": 0.605}, "nothing carries 'thing' at its goal: it falls"),
         ({"thing/x": 0.6, "thing/y": 0.1}, ""),
     ],
 )
