@@ -235,9 +235,11 @@ class Skill(ABC):
             self._give_up()
 
     def _turn(self, rotation: np.ndarray) -> Ways:
-        """Turn the tool about its tip."""
+        """Turn the tool about its tip, in which its own speed is that of a way at most."""
         begin, tip = self._way.rotation, self._tip
         way = pin.log3(begin.T @ rotation)
-        ticks = int(np.ceil(np.linalg.norm(way) / (TURN_SPEED * self._period)))
+        lever = float(np.linalg.norm(self.tool.lever))
+        fastest = min(TURN_SPEED, self._speed / lever) if lever > 0.0 else TURN_SPEED
+        ticks = int(np.ceil(np.linalg.norm(way) / (fastest * self._period)))
         for k in range(1, ticks + 1):
             yield self._at(tip, begin @ pin.exp3(k / ticks * way))

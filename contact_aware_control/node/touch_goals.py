@@ -50,6 +50,9 @@ WipeResult = WipeAction.Result
 MAX_SPEED, MAX_DISTANCE, MAX_DURATION = 1.0, 3.0, 3600.0
 """Largest speed [m/s], distance [m] and duration [s]."""
 
+MAX_TIP = 0.5
+"""Of the place of a peg's end, along each axis of the tool [m]."""
+
 MAX_CORNERS = 500
 """Most corners of a path that is wiped."""
 
@@ -439,7 +442,7 @@ class InsertGoal(SkillGoal):
         Raises:
             MessageError: If the frame is unknown or a number is none.
         """
-        tip = vector(request.tip, "tip", MAX_DISTANCE)
+        tip = vector(request.tip, "tip", MAX_TIP)
         self._skill = Insert(
             context.tool(request, command, tip),
             number(request.diameter, "diameter", 0.0, MAX_DISTANCE),

@@ -157,8 +157,10 @@ class PoseTrajectory(PoseReference):
             step = length / CHECKS_PER_SEGMENT
             for k in range(1, CHECKS_PER_SEGMENT + 1):
                 let_tick_run()
-                pose = self.sample(self.times[segment] + k * step)
-                found = reached(search, pose, q, tolerance, f"pose {segment + 1}")
+                time = self.times[segment] + k * step
+                where = f" at {time:.3g} s, on the way there" if k < CHECKS_PER_SEGMENT else ""
+                what = f"pose {segment + 1}{where}"
+                found = reached(search, self.sample(time), q, tolerance, what)
                 speed = np.abs(found - q) / step
                 joint = int(np.argmax(speed - robot.velocity_limits))
                 # The first step also makes up the distance to the start pose.

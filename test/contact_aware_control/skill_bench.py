@@ -25,16 +25,16 @@ class SkillBench:
     wall stands on the surface, is as soft, and begins at that x of the point [m].
     """
 
-    def __init__(self, robot, height, point=None, end=np.inf, wall=np.inf):
+    def __init__(self, robot, height, point=None, end=np.inf, wall=np.inf, tip=None):
         self.robot, self.height, self.end, self.wall = robot, height, end, wall
         self.point = np.zeros(3) if point is None else point
         config = ControllerConfig()
         bounds = StreamedTargets(robot, config, StreamConfig()).tool_bounds
         self.period = PERIOD
-        self.tool = LedTool(robot, BENT, axes_towards(DOWN), bounds, self.period)
+        self.tool = LedTool(robot, BENT, axes_towards(DOWN), bounds, self.period, tip)
         self.begin = self.tool.start.translation
         self.q = BENT.copy()
-        self.force, self.tips, self.phases = 0.0, [], []
+        self.force, self.tips, self.places, self.phases = 0.0, [], [], []
 
     def torque(self):
         """Return the external torque (n) [Nm]."""
@@ -57,10 +57,11 @@ class SkillBench:
             torque = self.torque()
             reference = skill.step(self.period, self.q, self.q, torque)
             self.tips.append(self.tool.tip - self.begin)
+            self.places.append(self.robot.tool_pose().translation.copy())
             self.phases.append((skill.phase, self.force))
             if skill.ended:
                 break
-        self.tips = np.array(self.tips)
+        self.tips, self.places = np.array(self.tips), np.array(self.places)
         return skill
 
     def forces(self, phase):

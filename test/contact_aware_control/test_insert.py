@@ -74,6 +74,14 @@ def test_where_the_surface_ends_it_does_not_fall(robot):
     assert -bench.tips[:, 2].min() < 0.015 + DIAMETER + ASKED["depth"] + 5e-3
 
 
+def test_a_long_peg_leans_no_faster_than_its_ways(robot):
+    bench = SkillBench(robot, lambda way: np.inf, tip=np.array([0.0, 0.0, 0.4]))
+    bench.run(Insert(bench.tool, period=bench.period, **ASKED), 5.0)
+    lean = np.array([phase == "lean" for phase, _ in bench.phases])
+    speeds = np.linalg.norm(np.diff(bench.places[lean], axis=0), axis=1) / bench.period
+    assert np.median(speeds) == pytest.approx(ASKED["speed"], rel=0.1)
+
+
 def test_nothing_to_touch_is_told(robot):
     _, insert = inserted(robot, lambda way: 1.0)
     assert insert.failure == "NOT_TOUCHED"

@@ -25,6 +25,7 @@ from contact_aware_control.node.trajectory_goals import GoalProgress
 from contact_aware_control.safety.status import FOLLOWING, LinkState, Mode, Status
 from contact_aware_control.targets import StreamConfig, StreamedTargets
 from contact_ros.geometry import BaseFrames
+from contact_ros.validation import MessageError
 
 PERIOD = 0.005
 UP, DOWN = Vector3(z=1.0), Vector3(z=-1.0)
@@ -169,6 +170,13 @@ def wipe():
 
 
 OTHERS = [(CompliantGoal, compliant), (InsertGoal, insert), (WipeGoal, wipe)]
+
+
+def test_a_peg_ends_near_the_tool(watched):
+    far = insert()
+    far.tip.z = 3.0
+    with pytest.raises(MessageError, match="tip"):
+        watched(InsertGoal, far)
 
 
 @pytest.mark.parametrize(("kind", "request_"), OTHERS)
