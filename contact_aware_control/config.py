@@ -203,7 +203,11 @@ class LimitsConfig:
         high=1e4,
     )
     tool_speed: float = parameter(
-        0.5, "bound on the speed of the tool and of the elbow", unit="m/s", above=0.0, high=10.0
+        0.5,
+        "bound on the speed of the tool and of the elbow, but where they give way to a contact",
+        unit="m/s",
+        above=0.0,
+        high=10.0,
     )
     point_speed: float = parameter(
         0.0,
