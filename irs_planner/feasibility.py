@@ -1,14 +1,15 @@
 """What makes planning pointless, told by name and distance before any search.
 
-Overlaps at the start, a thing that nothing carries, goals inside of what never moves, and goals out
-of reach. All of it is cautious: what may be possible is left to the search.
+Overlaps at the start, a thing that nothing carries, goals inside of what never moves or only turns
+about a fixed axis, and goals out of reach. All of it is cautious: what may be possible is left to
+the search.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,8 @@ FALL = 20
 """Steps in which what nothing carries falls by more than its own size."""
 KEPT = ("z", "roll", "pitch")
 """What an object in 3-D keeps all the way, unless its goal is another: no push changes it."""
+PLACES = 40
+"""Places along a free axis at which something may be carried."""
 TURNS, FREE = 16, 2
 """Angles that are tried of an orientation that does not matter, and of so many at most between two
 things that both move."""
@@ -102,20 +105,38 @@ def _falling(problem: IrsProblem, dynamics: QuasiDynamics) -> str:
 
 
 def _falling_there(problem: IrsProblem, dynamics: QuasiDynamics) -> str:
-    """Say likewise what nothing carries at its goal, where all of its place is known."""
+    """Say likewise what nothing carries at its goal, wherever that is along one free axis."""
     wanted = np.isfinite(problem.tolerance)
     size = len(dynamics.load) // len(dynamics.object_names)
-    positions = np.arange(size) < (size + 1) // 2
-    names = [
-        name
-        for number, name in enumerate(dynamics.object_names)
-        if wanted[number * size : (number + 1) * size][positions].all()
-    ]
     state = np.where(wanted, problem.goal, problem.initial_state)
     # What begins in somebody's hand may end there.
     held = _held(problem.initial_state, dynamics)
-    carried = [name for name in names if name not in held]
-    return _uncarried(state, dynamics, carried, GOAL) if carried else ""
+    for number, name in enumerate(dynamics.object_names):
+        place = number * size + np.arange((size + 1) // 2)
+        free = place[~wanted[place]]
+        if name in held or len(free) > 1:
+            continue
+        reasons = (
+            _uncarried(there, dynamics, [name], GOAL) for there in _along(state, dynamics, free)
+        )
+        told = list(itertools.takewhile(bool, reasons))
+        if len(told) == 1 + len(free) * PLACES:
+            return told[0]
+    return ""
+
+
+def _along(state: np.ndarray, dynamics: QuasiDynamics, free: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield a state (n), then others, as far along a free axis as an arm reaches."""
+    yield state
+    arms = dynamics.reaches if isinstance(dynamics, SpatialQuasiDynamics) else []
+    for column in free.tolist() if arms else ():
+        axis = column % 6
+        low = min(float(center[axis]) - reach for center, reach in arms)
+        high = max(float(center[axis]) + reach for center, reach in arms)
+        for value in np.linspace(low, high, PLACES):
+            there = state.copy()
+            there[column] = value
+            yield there
 
 
 def _held(state: np.ndarray, dynamics: QuasiDynamics) -> set[str]:
@@ -131,15 +152,16 @@ def _held(state: np.ndarray, dynamics: QuasiDynamics) -> set[str]:
 def _uncarried(state: np.ndarray, dynamics: QuasiDynamics, names: Sequence[str], where: str) -> str:
     """Say which of some things falls from a state (n); empty if none does."""
     commands, begin = state[list(dynamics.commanded_states)], dynamics.centers(state)
-    held, robots = _held(state, dynamics), set(dynamics.link_names)
+    # At a goal the robot is elsewhere, unless it has fingers, or two arms, to hold what is there.
+    one_end = isinstance(dynamics, SpatialQuasiDynamics) and not dynamics.branches
+    alone = where == GOAL and one_end
+    held, robots = set() if alone else _held(state, dynamics), set(dynamics.link_names)
     gap = dynamics.find_contacts(state[np.newaxis]).gap[0]
     space = dict.fromkeys(dynamics.object_names, math.inf)
-    beside = dict(space)  # what is no robot, which is elsewhere at a goal
     for between, pair in zip(gap, dynamics.pair_names, strict=True):
         for name in space.keys() & set(pair):
-            space[name] = min(space[name], float(between))
-            if not robots & set(pair):
-                beside[name] = min(beside[name], float(between))
+            if not (alone and robots & set(pair)):
+                space[name] = min(space[name], float(between))
     for _ in range(FALL if dynamics.load.any() else 0):
         state = dynamics.step(state, commands)
         if not np.isfinite(state).all():
@@ -154,9 +176,9 @@ def _uncarried(state: np.ndarray, dynamics: QuasiDynamics, names: Sequence[str],
         if not weight or name in held or name not in names or space[name] < -DROP:
             continue
         nearest = space[name]
-        if fallen / weight > (DROP if nearest > DROP else max(1.0, 2.0 * radius)):
-            told = beside[name] if where == GOAL else nearest
-            away = f" ({told:.2f} m from anything)" if DROP < told < math.inf else ""
+        falls = fallen / weight > (DROP if nearest > DROP else max(1.0, 2.0 * radius))
+        if falls or (alone and nearest > DROP):
+            away = f" ({nearest:.2f} m from anything)" if DROP < nearest < math.inf else ""
             return f"nothing carries '{name}' at {where}: it falls{away}"
     return ""
 
@@ -169,6 +191,8 @@ def _blocked(problem: IrsProblem, dynamics: QuasiDynamics) -> str:
     angles = 2.0 * math.pi * np.arange(TURNS) / TURNS
     # What is known to be in the way then: how it may be turned, and how far it may be elsewhere.
     placed: dict[str, tuple[list[int], float]] = {"": ([], 0.0)}
+    if isinstance(dynamics, SpatialQuasiDynamics):
+        placed |= {link: ([joint], 0.0) for link, joint in dynamics.shoulders.items()}
     for number, name in enumerate(dynamics.object_names):
         columns = np.arange(number * size, (number + 1) * size)
         wanted = np.isfinite(problem.tolerance[columns])
@@ -227,7 +251,7 @@ def _out_of_reach(problem: IrsProblem, dynamics: QuasiDynamics) -> str:
 CHECKS = (
     (_falling, "place it on something"),
     (_blocked, "choose a goal where it has room"),
-    (_falling_there, "choose a goal on something"),
     (_out_of_reach, "choose a place within reach, in metres"),
+    (_falling_there, "choose a goal on something"),
 )
 """What is looked at beyond overlaps, and what can be done about it."""

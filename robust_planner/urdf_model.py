@@ -81,7 +81,8 @@ def _check_plane(model: pin.Model, where: str) -> None:
         PlanningProblemError: If one does not.
     """
     data = model.createData()
-    jacobians = pin.computeJointJacobians(model, data, pin.neutral(model))
+    # Of one column alone the binding makes an array of one dimension.
+    jacobians = pin.computeJointJacobians(model, data, pin.neutral(model)).reshape(6, model.nv)
     for name, joint in zip(list(model.names)[1:], list(model.joints)[1:], strict=True):
         linear, angular = np.split(jacobians[:, joint.idx_v], 2)
         turns = np.linalg.norm(angular) > 0.5

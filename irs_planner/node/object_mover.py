@@ -22,7 +22,7 @@ from std_msgs.msg import Bool
 from tf2_msgs.msg import TFMessage
 
 from contact_core.base.config import nested, parameter
-from contact_core.base.errors import ConfigError, choices
+from contact_core.base.errors import ConfigError
 from contact_core.base.planning import PlanStatus, StopCondition
 from contact_ros.driver_profile import DriverConfig, driver_profile
 from contact_ros.entry_point import freeze_garbage_collector, run
@@ -211,7 +211,8 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         check_numbers(goal)
         names = list(goal.names)
         if len(set(names)) < len(names):
-            raise ConfigError(f"names has one of {choices(names)} twice")
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ConfigError(f"names has '{twice}' twice")
         for field in ("goal", "tolerance"):
             size = len(getattr(goal, field))
             if size != len(names) and (field == "goal" or size > 0):

@@ -26,6 +26,7 @@ from irs_planner.scenes.planar_arrays import build_scene_arrays, object_radii, p
 from irs_planner.scenes.planar_contacts import find_contacts_batch
 from irs_planner.scenes.planar_scene import PlanarScene
 from irs_planner.scenes.spatial_arrays import (
+    WORLD,
     SpatialArrays,
     body_shapes,
     build_spatial_arrays,
@@ -260,6 +261,23 @@ class SpatialQuasiDynamics(QuasiDynamics):
         return min(
             (2.0 * min(s for s in size if s > 0.0) for size in sizes if any(size)), default=0.0
         )
+
+    @cached_property
+    def branches(self) -> bool:
+        """Whether the robot has several ends, so that it can hold something between them."""
+        parents: list[int] = self.arrays.joint_parent.tolist()
+        return len(set(parents)) < len(parents)
+
+    @cached_property
+    def shoulders(self) -> dict[str, int]:
+        """The links that turn about a fixed axis: the state of their joint, by their names."""
+        arrays = self.arrays
+        joints = {part.link: part.body - len(self.object_names) - 1 for part in self._robot_parts}
+        return {
+            link: int(arrays.joint_column[joint])
+            for link, joint in joints.items()
+            if joint >= 0 and arrays.joint_parent[joint] == WORLD and not arrays.joint_slides[joint]
+        }
 
     @cached_property
     def reaches(self) -> list[tuple[np.ndarray, float]]:

@@ -141,7 +141,13 @@ def test_the_arm_reaches_what_is_within_its_balls(tmp_path) -> None:
     [
         ({"thing/x": 0.56, "thing/y": 0.0, "thing/z": TOP + 0.4}, "nothing carries 'thing' at its"),
         ({"thing/x": 0.3, "thing/y": 0.605}, "nothing carries 'thing' at its goal: it falls"),
+        # Wherever it would be along x.
+        ({"thing/y": 0.75}, "nothing carries 'thing' at its goal: it falls"),
+        # Between links, where the robot is now.
+        ({"thing/x": 0.16, "thing/y": 0.0}, "nothing carries 'thing' at its goal: it falls"),
+        ({"thing/x": 0.0, "thing/y": 0.0}, "at its goal 'thing' overlaps 'lbr_link_1' by 0.1"),
         ({"thing/x": 0.6, "thing/y": 0.1}, ""),
+        ({"thing/y": 0.1}, ""),
     ],
 )
 def test_a_goal_in_the_air_is_told(tmp_path, goal, reason) -> None:

@@ -34,6 +34,15 @@ LEG = """<robot name="leg">
     <parent link="shin"/><child link="foot"/></joint>
 </robot>"""
 
+PENDULUM = """<robot name="pendulum">
+  <link name="base"/>
+  <link name="rod"><inertial><origin xyz="0 0 -0.3"/><mass value="2"/>
+    <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="hinge" type="revolute"><origin xyz="0 0 2"/><parent link="base"/>
+    <child link="rod"/><axis xyz="0 1 0"/>
+    <limit lower="-1000" upper="1000" velocity="1000" effort="10"/></joint>
+</robot>"""
+
 
 def test_a_urdf_moves_as_in_pinocchio(tmp_path: Path) -> None:
     """Skew axes, tilted inertia, a fixed joint: inertia, bias, heights and their Jacobians."""
@@ -198,6 +207,14 @@ def test_what_no_plan_knows_is_named(tmp_path: Path) -> None:
         model = load_urdf(path, {"heel": ("foot", (0.0, 0.0, 0.0))}, ["slide"], 3)
     assert model.source is not None
     assert model.source.unread == ("damping of joint 'slide'",)
+
+
+def test_one_joint_is_a_model(tmp_path: Path) -> None:
+    """A matrix of one column was taken for something else."""
+    path = tmp_path / "pendulum.urdf"
+    path.write_text(PENDULUM)
+    model = load_urdf(path, {"tip": ("rod", (0.0, 0.0, -0.5))}, ["hinge"])
+    assert float(model.mass_matrix(0.0)) == pytest.approx(2.0 * 0.3**2 + 0.01)
 
 
 def test_what_leaves_the_plane_is_refused(tmp_path: Path) -> None:

@@ -338,7 +338,7 @@ def test_a_thing_that_is_put_out_of_reach_is_told_of(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"names": ["thing/x", "thing/x"], "goal": [0.6, 0.6]}, "twice"),
+        ({"names": ["thing/x", "thing/x"], "goal": [0.6, 0.6]}, "names has 'thing/x' twice"),
         ({"names": ["thing/x"], "goal": []}, "goal has 0 values for 1 names"),
         ({"names": ["thing/x"], "goal": [0.6], "tolerance": [0.1, 0.1]}, "tolerance has 2 values"),
         ({"names": ["thing/x"], "goal": [0.6], "tolerance": [0.0]}, "tolerance of thing/x is 0"),
