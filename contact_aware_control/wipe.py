@@ -7,7 +7,7 @@ from contextlib import suppress
 import numpy as np
 
 from contact_aware_control.led_tool import BEHIND, LedTool
-from contact_aware_control.skill import PATIENCE, GivenUp, Skill, Ways
+from contact_aware_control.skill import PATIENCE, STIRS, GivenUp, Skill, Ways
 from contact_core.base.errors import TrajectoryError
 from contact_core.base.low_pass import followed_share
 
@@ -87,16 +87,21 @@ class Wipe(Skill):
         """Go on along the path while the force is held."""
         self.phase = "wipe"
         begin, waited, most = self._tip, 0.0, 0.0
+        touched = nearest = self.tool.axes[2] @ self.tool.tip
         while self.wiped < self._marks[-1]:
             self._held += self._held_share * (self.tool.pressing[2] - self._held)
+            reach = self.tool.axes[2] @ self.tool.tip
+            nearest = min(nearest, reach)
             # Over an edge it gets by a force that grows.
             if self.tool.hidden or self._behind > BEHIND:
                 waited = self._wait(waited)
             elif self._held >= HELD * self._force:
-                waited = most = 0.0
+                waited, most, touched, nearest = 0.0, 0.0, reach, reach
                 self.wiped = min(self.wiped + self._period * self._speed, self._marks[-1])
             elif self._held > most + RISES:
                 waited, most = 0.0, self._held
+            elif nearest + STIRS < reach < touched:  # knocked back, it comes again
+                waited, nearest = 0.0, reach
             elif (waited := waited + self._period) > PATIENCE:
                 self._lose()
                 return

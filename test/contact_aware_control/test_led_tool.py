@@ -8,7 +8,14 @@ import pytest
 from skill_bench import BENT, DOWN, PERIOD
 
 from contact_aware_control.config import ControllerConfig
-from contact_aware_control.led_tool import TURN_DAMPING, TURN_DEAD_BAND, LedTool, axes_towards
+from contact_aware_control.led_tool import (
+    PRESSING_SPEED,
+    REBOUND,
+    TURN_DAMPING,
+    TURN_DEAD_BAND,
+    LedTool,
+    axes_towards,
+)
 from contact_aware_control.targets import StreamConfig, StreamedTargets
 from contact_core.base.errors import TrajectoryError
 
@@ -67,3 +74,23 @@ def test_a_force_through_its_tip_is_its_own_wherever_it_is_located(robot, contac
     assert through.offset[2] > 5e-3
     beside = led(robot, torque_of(robot, push, np.array([0.0, 0.8, 0.0])), doubted, **pressing)
     assert beside.offset[2] < 2e-3
+
+
+def test_knocked_off_what_it_presses_it_comes_back_slowly(robot):
+    """The command came down again at 90 mm/s, with 130 N on what is stiff."""
+    tool = led(robot, np.zeros(7), compliance=[0.0, 0.0, 1.0], wanted=[0.0, 0.0, 10.0], ticks=1)
+    jacobian = robot.tool_jacobian()[:3]
+    up = np.linalg.pinv(jacobian) @ (tool.start.rotation.T @ (-0.04 * DOWN))
+    for _ in range(30):
+        tool.feel(BENT + up, np.zeros(7))
+        tool.lead(tool.start, PERIOD, BENT + up)
+    assert tool.offset[2] == pytest.approx(REBOUND - 0.04, abs=3e-3)
+    begin = tool.offset[2]
+    command = BENT + up
+    for _ in range(50):
+        robot.update(command)
+        error = pin.log6(robot.tool_pose().actInv(tool.reference.sample(PERIOD))).vector
+        command = command + np.linalg.pinv(robot.tool_jacobian()) @ error
+        tool.feel(command, np.zeros(7))
+        tool.lead(tool.start, PERIOD, command)
+    assert tool.offset[2] - begin == pytest.approx(50 * PERIOD * PRESSING_SPEED, rel=0.2)
