@@ -8,6 +8,7 @@ from typing import Any
 from lifecycle_msgs.srv import ChangeState
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
+from contact_core.base.errors import choices
 from contact_ros.guarded_node import GuardedNode
 from contact_ros.validation import MessageError
 
@@ -63,5 +64,6 @@ class ManagedNode(GuardedNode, LifecycleNode):
         transition = request.transition.label or request.transition.id
         possible = self._state_machine.available_transitions
         if not any(transition in (number, label) for number, label, *_ in possible):
-            raise MessageError(f"transition '{transition}' is not possible")
+            labels = choices([label for _, label, *_ in possible])
+            raise MessageError(f"transition '{transition}' is not possible ({labels})")
         return self._change_state(request, response)

@@ -264,8 +264,8 @@ def shared_targets(publishers: Mapping[str, Sequence[str]]) -> str:
 
 
 NOT_ACTIVE = (
-    "the controller is inactive: activate it, with contact_aware_controller/change_state or the "
-    "pre-flight check"
+    "the controller is inactive: activate it (after a cleanup, configure it first), with "
+    "contact_aware_controller/change_state or the pre-flight check"
 )
 """Why nothing moves, and the remedy."""
 

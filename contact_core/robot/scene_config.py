@@ -336,7 +336,10 @@ class SceneConfig:
     time_step: float = parameter(1e-3, "step h of the simulation", unit="s", above=0.0, high=0.1)
     period: float = parameter(5e-3, "time between two commands", unit="s", above=0.0, high=1.0)
     gravity: tuple[float, ...] = parameter(
-        (0.0, 0.0, -9.81), "acceleration of gravity, world frame", unit="m/s^2", size=3
+        (0.0, 0.0, -9.81),
+        "acceleration of gravity, world frame; controller and estimator know no other than this",
+        unit="m/s^2",
+        size=3,
     )
     gravity_compensated: bool = parameter(True, "whether the robot's controller cancels its weight")
     may_touch: tuple[str, ...] = parameter(

@@ -20,7 +20,7 @@ from contact_core.base.errors import ConfigError, ContactStackError
 from contact_core.robot.arm_state import ArmState, CommandMode, RobotCondition
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.gripper import GripperCommand
-from contact_core.robot.robot import Robot
+from contact_core.robot.robot import GRAVITY, Robot
 from contact_core.robot.scene import Scene
 from contact_core.robot.scene_config import ENGINES
 from contact_ros.diagnostics import Diagnostics, Health, Level
@@ -178,6 +178,11 @@ class SimulatorNode(ManagedNode):
             scene = scene.on(config.engine)
         if config.fri_port:
             scene = scene.every(1e-3 * config.fri.period)
+        if not np.allclose(scene.config.gravity, (0.0, 0.0, -GRAVITY), atol=0.1):
+            self.get_logger().warning(
+                f"gravity is {scene.config.gravity} m/s^2, but controller and estimator take it to "
+                f"be (0, 0, {-GRAVITY}): they take weights for contacts"
+            )
         self._build_plant(scene)
         profile = driver_profile(
             config.driver,

@@ -481,7 +481,8 @@ def test_an_impossible_transition_is_a_rejection(ros: None) -> None:
     request = ChangeState.Request(transition=Transition(id=Transition.TRANSITION_ACTIVATE))
     service = next(s for s in node.services if s.srv_type is ChangeState)
     assert not service.callback(request, ChangeState.Response()).success
-    assert node.rejections.reason.endswith(f"transition '{request.transition.id}' is not possible")
+    reason = f"transition '{request.transition.id}' is not possible (valid: "
+    assert reason in node.rejections.reason
     assert_guarded(node)
     node.destroy_node()
 

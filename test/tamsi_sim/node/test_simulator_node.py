@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,6 +29,12 @@ from contact_ros.lockstep import Participant
 from tamsi_sim.node.simulator import SimulatorNode
 
 pytestmark = pytest.mark.graph
+
+HANGING = """
+name: hanging
+robot: {description: iiwa14_pusher}
+gravity: [0.0, 0.0, 9.81]
+"""
 
 MANY = 1_000_000
 """Ticks that nobody waits for."""
@@ -343,3 +350,14 @@ def test_any_sequence_of_calls_is_answered(bench: Bench, seed: int) -> None:
     assert bench.change(Transition.TRANSITION_DEACTIVATE)
     for _, result in results:
         bench.answer(result)
+
+
+def test_an_arm_that_hangs_is_warned_of(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "hanging.yaml"
+    path.write_text(HANGING)
+    rclpy.init(args=["--ros-args", "-p", f"scene:={path}"])
+    node = SimulatorNode()
+    node.close()
+    node.destroy_node()
+    rclpy.shutdown()
+    assert "take it to be (0, 0, -9.81): they take weights for contacts" in capfd.readouterr().err
