@@ -104,7 +104,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="time after which the best plan so far is returned (default: none)",
     )  # fmt: skip
     add_json_option(parser)
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="draw plots into this folder")
+    parser.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="write the plan and pictures here"
+    )
     add_worker_options(parser)
 
 
@@ -144,8 +146,10 @@ def main(args: argparse.Namespace) -> int:
         with tqdm(total=total, desc=Path(args.name).stem, unit=unit, miniters=1) as bar:
             outcome, interrupt = _plan(request, problem, args, _show_in(bar, what))
     print(_summary_line(outcome))
-    write_json(_as_dict(request, problem, outcome), args.json)
+    plan = args.out / "plan.json" if args.out else None
+    write_json(_as_dict(request, problem, outcome), args.json, plan)
     if args.out:
+        print(plan)
         plots = importlib.import_module("contact_stack.plan.plots")
         with waiting_for("draw"):
             paths = list(plots.draw(request, problem, outcome, args.out))

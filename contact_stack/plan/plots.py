@@ -1,4 +1,4 @@
-"""Drawings of a plan: its cost, and for contact problems frames of the motion."""
+"""Drawings of a plan: its cost over iterations, and for contact problems frames of the motion."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ def draw(
     Yields:
         Every file.
     """
-    curves = {request.name: {request.settings.mode: [outcome.costs]}}
-    yield save(plot_costs(curves), folder / "fig9.png")
+    if len(outcome.costs) > 1:  # a search has no iterations
+        curves = {request.name: {request.settings.mode: [outcome.costs]}}
+        yield save(plot_costs(curves), folder / "cost.png")
     dynamics, states = problem.dynamics, outcome.states
     if not np.isfinite(states).all():
         return

@@ -29,7 +29,12 @@ def test_plots_are_drawn(tmp_path: Path) -> None:
     words = ["plan", str(path), "--local", "--iterations", "1", "--samples", "20"]
     assert cli.main([*words, "--out", str(tmp_path / "plots")]) == 0
     names = {path.name for path in (tmp_path / "plots").iterdir()}
-    assert names == {"fig9.png", "frames.png", "motion.gif"}
+    assert names == {"plan.json", "cost.png", "frames.png", "motion.gif"}
+    # A dot is no picture: a search has no iterations.
+    words = ["plan", "push_t", "--global", "--local", "--budget", "0.1"]
+    cli.main([*words, "--out", str(tmp_path / "search")])
+    names = {path.name for path in (tmp_path / "search").iterdir()}
+    assert names == {"plan.json", "frames.png", "motion.gif"}
 
 
 def test_several_seeds_are_planned_and_the_best_is_kept(tmp_path: Path, capsys) -> None:
