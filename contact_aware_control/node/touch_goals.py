@@ -50,6 +50,9 @@ WipeResult = WipeAction.Result
 MAX_SPEED, MAX_DISTANCE, MAX_DURATION = 1.0, 3.0, 3600.0
 """Largest speed [m/s], distance [m] and duration [s]."""
 
+FARTHEST = 0.25
+"""Where a contact may be farther from its place, along the line of its force, none is told [m]."""
+
 MAX_TIP = 0.5
 """Of the place of a peg's end, along each axis of the tool [m]."""
 
@@ -241,7 +244,8 @@ class GuardedGoal(FeelingGoal):
             move.go_on(progress.reference_time)
             self._touch = move.watch(progress.position, torque, contacts)
             # Where other places explain the torques as well, they may be on another link.
-            told = (c for c in contacts if c.link in move.force_limits and c.identifiable)
+            mine = (c for c in contacts if c.link in move.force_limits and c.identifiable)
+            told = (c for c in mine if c.place_within < FARTHEST)
             self._contact = move.met or next(told, None)
         if move.reference is not self.goal.reference:
             self.goal = Goal(move.reference, move.force_limits)

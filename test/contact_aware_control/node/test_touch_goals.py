@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from contact_stack_msgs.action import CompliantMove, GuardedMove, Insert, Wipe
@@ -120,6 +122,24 @@ def test_what_a_wrist_meets_is_told_and_is_no_touch_of_the_hand(watched, robot, 
     assert (result.touched, result.link) == (True, link)
     assert np.isnan(result.surface.z)
     assert result.contact.z == pytest.approx(place[2])
+
+
+@pytest.mark.parametrize(("along", "link"), [(0.05, "lbr_link_7"), (0.19, "")])
+def test_a_place_that_may_be_far_along_the_force_is_not_told(watched, robot, contact, along, link):
+    """The tip's touch was told as one 11 cm above it, of a standard deviation of 19 cm."""
+    watch = watched(GuardedGoal, guarded(force=10.0))
+    robot.update(Q)
+    force = np.array([0.0, 0.0, -15.0])
+    place = robot.link_pose("lbr_link_7").translation.copy()
+    torque = robot.torque_of_force("lbr_link_7", place, force)
+    spread = np.diag([0.01, 0.01, along]) ** 2
+    met = dataclasses.replace(contact(force, place, "lbr_link_7"), point_covariance=spread)
+    end = None
+    while end is None:
+        end = watch.tick(report=lambda stamp: ContactReport(stamp, (met,), torque))
+    result = watch.goal.result(None, None, "")
+    assert (result.touched, result.link) == (True, link)
+    assert np.isnan(result.contact.z) == (not link)
 
 
 def test_a_guarded_move_ends_where_it_has_come_all_but_a_little(watched, robot):
