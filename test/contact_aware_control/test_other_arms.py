@@ -54,11 +54,6 @@ def over_a_table(name: str, above: float) -> dict[str, Any]:
     return {"robot": name, "home": home, "edge": x + 0.14, "height": z - above}
 
 
-TAKEN_FOR_EACH_OTHER = pytest.mark.xfail(
-    strict=True, reason="3 N at the wrist are taken for the fingers': 18.0 N at the post, not 17.25"
-)
-
-
 def beside_a_post(name: str, above: float) -> TouchBench:
     """Return an arm over a table with a post beside its wrist."""
     arranged = over_a_table(name, above)
@@ -167,9 +162,7 @@ def test_a_stream_leads_it_against_a_post(arm: str) -> None:
 
 # The iiwa 7 presses on the post with up to 39 N while it wipes (p99 35 N).
 @pytest.mark.verify
-@pytest.mark.parametrize(
-    "arm", ["ur5e_wsg50", pytest.param("fr3_wsg50", marks=TAKEN_FOR_EACH_OTHER), "iiwa14_wsg50"]
-)
+@pytest.mark.parametrize("arm", ["ur5e_wsg50", "fr3_wsg50", "iiwa14_wsg50"])
 def test_it_wipes_a_table_with_a_post_in_its_way(arm: str) -> None:
     bench = beside_a_post(arm, 0.03)
     forces: list[float] = []
