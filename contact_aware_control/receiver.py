@@ -193,7 +193,7 @@ class Receiver:
                 report, claimed, planned = None, 0.0, 0.0
             allowed = math.inf
             if self._controller.limits_force:
-                allowed = max(config.force.limit, *limits.values(), 0.0, planned)
+                allowed = max(config.force.limit, *limits.values(), planned)
             after.reflex, exceeded = self.reflex.watch(
                 state.reflex, arm, state.command, report, claimed, allowed
             )

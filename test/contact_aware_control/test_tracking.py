@@ -1,5 +1,7 @@
 """Tracking terms against finite differences of the error they minimise."""
 
+import math
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -8,7 +10,7 @@ from contact_aware_control import tracking
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.reference import JointTrajectory, PoseTrajectory
 from contact_aware_control.reference.base import Reference
-from contact_aware_control.tracking import make_tracking
+from contact_aware_control.tracking import _quadratic, make_tracking
 from contact_core.base.config import from_mapping
 from contact_core.base.errors import TrajectoryError
 
@@ -174,3 +176,23 @@ def test_nothing_to_make_up_is_made_up_however_fast_the_reference_is():
     """Where it turns round within a tick it moves farther than it is programmed to."""
     assert tracking._share(0.0, 2.0, 1.0, 0.5) == 1.0
     assert tracking._share(0.1, 2.0, 1.0, 0.5) == 0.0
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_the_hessian_is_bounded_where_the_reference_may_be_out_of_reach(waits):
+    """J^T W J, the posture's share, and a bound on what that leaves out."""
+    draw = np.random.default_rng(4)
+    jacobian, weights = draw.normal(size=(6, 7)), np.repeat([300.0, 20.0], 3)
+    twist, motion, posture = draw.normal(size=6), draw.normal(size=6), draw.normal(size=7)
+    hessian, gradient = _quadratic(
+        jacobian, weights, twist, motion, motion, posture, 0.01, 0.1, math.inf, np.ones(2),
+        np.ones(2), waits,
+    )  # fmt: skip
+    own = jacobian.T @ np.diag(weights) @ jacobian
+    share = 0.01 * np.trace(own) / 7
+    lever = np.linalg.norm(jacobian[:3], axis=0).max()
+    left_out = 300.0 * np.linalg.norm(twist[:3]) * lever + 20.0 * np.linalg.norm(twist[3:])
+    bound = 0.0 if waits else left_out
+    np.testing.assert_allclose(hessian, own + (share + bound) * np.eye(7))
+    wanted = -jacobian.T @ (weights * (0.1 * twist + motion)) - share * 0.1 * posture
+    np.testing.assert_allclose(gradient, wanted)
