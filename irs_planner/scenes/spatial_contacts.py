@@ -163,8 +163,45 @@ def _at_rim(
         contact: As :func:`_nearest` returns it.
         side: 1 if the lower shape is A, -1 if it is B.
     """
-    distance, (nx, ny, nz), (px, py, pz) = contact
+    distance, (nx, ny, nz), _ = contact
+    on, over = _corners(scene, known, upper, lower, contact)
+    if on[3] == 0.0 or over[3] == 0.0:
+        return contact
+    x, y, z = on[0] / on[3], on[1] / on[3], on[2] / on[3]
+    dx, dy, dz = over[0] / over[3] - x, over[1] / over[3] - y, over[2] / over[3] - z
+    low, high, deep = 0.0, 1.0, side * NEAR
+    for _ in range(HALVINGS):
+        share = 0.5 * (low + high)
+        a, b, c = x + share * dx, y + share * dy, z + share * dz
+        if probe(shapes, lower, a + deep * nx, b + deep * ny, c + deep * nz)[0] < 0.0:
+            low = share
+        else:
+            high = share
+    apart = 0.0 if side > 0.0 else distance  # the plane of contact is on A
+    x, y, z = x + low * dx - apart * nx, y + low * dy - apart * ny, z + low * dz - apart * nz
+    distance, mx, my, mz = probe(shapes, upper, x, y, z)
+    mx, my, mz = side * mx, side * my, side * mz
+    if mx * nx + my * ny + mz * nz < FLUSH:
+        return contact
+    if side < 0.0:
+        x, y, z = x + distance * mx, y + distance * my, z + distance * mz
+    return distance, (mx, my, mz), (x, y, z)
+
+
+@inner_kernel
+def _corners(
+    scene: SpatialArrays,
+    known: tuple[np.ndarray, np.ndarray, np.ndarray],
+    upper: int,
+    lower: int,
+    contact: tuple[float, Vector, Vector],
+) -> tuple[tuple[float, float, float, float], tuple[float, float, float, float]]:
+    """Return the corners in the plane of contact that lie on the lower shape, and the others.
+
+    Of each kind there are the sum and the number.
+    """
     gap, point, frame = known
+    _, (nx, ny, nz), (px, py, pz) = contact
     on, over = (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0)
     for i in range(scene.probe_pair.shape[0]):
         body = scene.probe_body[scene.probe_pair[i, 0]]
@@ -180,34 +217,7 @@ def _at_rim(
             on = (on[0] + x, on[1] + y, on[2] + z, on[3] + 1.0)
         else:
             over = (over[0] + x, over[1] + y, over[2] + z, over[3] + 1.0)
-    if on[3] == 0.0 or over[3] == 0.0:
-        return contact
-    x, y, z = on[0] / on[3], on[1] / on[3], on[2] / on[3]
-    dx, dy, dz = over[0] / over[3] - x, over[1] / over[3] - y, over[2] / over[3] - z
-    low, high, deep = 0.0, 1.0, side * NEAR
-    for _ in range(HALVINGS):
-        share = 0.5 * (low + high)
-        inside = probe(
-            shapes,
-            lower,
-            x + share * dx + deep * nx,
-            y + share * dy + deep * ny,
-            z + share * dz + deep * nz,
-        )
-        if inside[0] < 0.0:
-            low = share
-        else:
-            high = share
-    lower_plane = 0.0 if side > 0.0 else distance
-    x, y, z = x + low * dx, y + low * dy, z + low * dz
-    x, y, z = x - lower_plane * nx, y - lower_plane * ny, z - lower_plane * nz
-    distance, mx, my, mz = probe(shapes, upper, x, y, z)
-    mx, my, mz = side * mx, side * my, side * mz
-    if mx * nx + my * ny + mz * nz < FLUSH:
-        return contact
-    if side < 0.0:
-        x, y, z = x + distance * mx, y + distance * my, z + distance * mz
-    return distance, (mx, my, mz), (x, y, z)
+    return on, over
 
 
 @kernel
