@@ -43,6 +43,8 @@ from contact_core.multibody.collision.shapes import (
 )
 
 ZERO = (0.0, 0.0, 0.0)
+BASE = "base_mount"
+"""Root link of a robot whose first part is not at its origin."""
 PARTS = ("arm", "gripper", "other_arm", "other_gripper")
 """Of a robot's file, in the order in which they are mounted."""
 NO_SHAPE = Shape(ShapeKind.SPHERE)  # in the place of one that is not yet made
@@ -52,12 +54,15 @@ NO_SHAPE = Shape(ShapeKind.SPHERE)  # in the place of one that is not yet made
 class Part:
     """One URDF file of a robot, and where it is bolted on.
 
-    The first part of a robot is its base and needs no mount.
+    The first part of a robot is its base and needs no mount: its root link is the robot's, unless
+    it is elsewhere or leans, as under a ceiling. Gravity is along -z of the robot's root link.
     """
 
     urdf: str = parameter("", "URDF file below description/; empty if there is no such part")
     prefix: str = parameter("", "text put before every link and joint name of the part")
-    mount_link: str = parameter("", "link of an earlier part that carries this part's root link")
+    mount_link: str = parameter(
+        "", "link of an earlier part that carries this part's root link; of the first, a new one"
+    )
     xyz: tuple[float, ...] = parameter(
         ZERO, "origin of the part's root link in the mount link", unit="m", size=3
     )
@@ -562,7 +567,8 @@ def compose(name: str, parts: Sequence[Part]) -> str:
 
     Args:
         name: Name of the robot.
-        parts: Its parts; each but the first names the link that carries it.
+        parts: Its parts; each but the first names the link that carries it, the first may name a
+            root link of its own.
 
     Returns:
         Text of one URDF, with every part's names prefixed.
@@ -578,6 +584,9 @@ def compose(name: str, parts: Sequence[Part]) -> str:
         if source.get("version", "") > robot.get("version", ""):
             robot.set("version", source.get("version", ""))
         _add_prefix(source, part.prefix)
+        if not len(robot) and (part.mount_link or any((*part.xyz, *part.rpy))):
+            part = replace(part, mount_link=part.mount_link or BASE)
+            ElementTree.SubElement(robot, "link", name=part.mount_link)
         if len(robot):
             robot.append(_mount_joint(robot, part, _root_link(source, part.urdf)))
         _merge(robot, source, part.urdf)

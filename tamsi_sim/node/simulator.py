@@ -181,7 +181,8 @@ class SimulatorNode(ManagedNode):
         if not np.allclose(scene.config.gravity, (0.0, 0.0, -GRAVITY), atol=0.1):
             self.get_logger().warning(
                 f"gravity is {scene.config.gravity} m/s^2, but controller and estimator take it to "
-                f"be (0, 0, {-GRAVITY}): they take weights for contacts"
+                f"be (0, 0, {-GRAVITY}): they take weights for contacts; an arm that hangs has "
+                "rpy in its robot file"
             )
         self._build_plant(scene)
         profile = driver_profile(

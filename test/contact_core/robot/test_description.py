@@ -1,5 +1,7 @@
 """Descriptions: composition, names, the gripper's geometry, and errors that name things."""
 
+import dataclasses
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -127,6 +129,28 @@ def test_mount_places_the_part():
     relative = flange.actInv(body)
     np.testing.assert_allclose(relative.translation, [0.0, 0.0, 0.1], atol=1e-9)
     np.testing.assert_allclose(relative.rotation, pin.rpy.rpyToMatrix(0, 0, 0.5), atol=1e-9)
+
+
+def test_the_first_part_may_hang_from_a_ceiling():
+    """It was left standing, without a word."""
+    q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
+    standing, hanging, nailed = (
+        pin.buildModelFromXML(compose("robot", [part]))
+        for part in (
+            ARM,
+            dataclasses.replace(ARM, xyz=(0.0, 0.0, 1.5), rpy=(np.pi, 0.0, 0.0)),
+            dataclasses.replace(ARM, mount_link="wall"),
+        )
+    )
+    weights = [pin.computeGeneralizedGravity(m, m.createData(), q) for m in (standing, hanging)]
+    np.testing.assert_allclose(weights[1], -weights[0], atol=1e-9)
+    data = hanging.createData()
+    pin.framesForwardKinematics(hanging, data, q)
+    base = data.oMf[hanging.getFrameId("lbr_link_0")]
+    np.testing.assert_allclose(base.translation, [0.0, 0.0, 1.5])
+    assert [m.frames[1].name for m in (standing, hanging, nailed)] == [
+        "lbr_link_0", "base_mount", "wall",
+    ]  # fmt: skip
 
 
 def test_missing_files_are_named(tmp_path):
