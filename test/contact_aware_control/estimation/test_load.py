@@ -80,6 +80,15 @@ def test_a_hand_that_changes_its_mind_is_a_contact(episode):
     assert Verdict.LOAD not in verdicts
 
 
+@pytest.mark.parametrize("force", [5.0, 20.0])
+def test_who_holds_still_and_then_pulls_harder_is_a_hand(episode, force):
+    for _ in range(600):
+        verdict = episode.push("tool", [0.0, 0.0, -force])
+    assert verdict is Verdict.AMBIGUOUS
+    verdicts = [episode.push("tool", [0.0, 0.0, -1.5 * force]) for _ in range(40)]
+    assert verdicts[-1] is Verdict.CONTACT
+
+
 @pytest.mark.parametrize("joint", [1, 3, 5])
 def test_a_load_is_told_once_the_arm_has_turned(robot, joint):
     episode = Episode(robot, joint)
