@@ -28,7 +28,7 @@ FALL = 20
 """Steps in which what nothing carries falls by more than its own size."""
 KEPT = ("z", "roll", "pitch")
 """What an object in 3-D keeps all the way, unless its goal is another: no push changes it."""
-PLACES = 40
+PLACES = 160
 """Places along a free axis at which something may be carried."""
 TURNS, FREE = 16, 2
 """Angles that are tried of an orientation that does not matter, and of so many at most between two
