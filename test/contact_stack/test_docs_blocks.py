@@ -307,7 +307,8 @@ def test_yaml_is_a_robot_or_a_scene(page: str, tmp_path: Path) -> None:
             path.write_text(yaml.safe_dump({"name": "scene", **values}))
             Scene.load(str(path))
         else:
-            path = tmp_path / ("my_arm.yaml" if "arm" in values else "other.yaml")
+            own = "arm" in values and "extends" not in values
+            path = tmp_path / ("my_arm.yaml" if own else "other.yaml")
             path.write_text(block.text)
             RobotDescription.load(str(path))
 
