@@ -163,10 +163,12 @@ def _bound_joints(tree: LinkTree, options: ImportOptions, built: Built) -> None:
 
 def _note_what_is_odd(tree: LinkTree, source: ModelSource, built: Built) -> None:
     """Say what stands otherwise than in the model, and what weighs nothing."""
-    if tree.lean > UPRIGHT:
-        lean = np.degrees(tree.lean)
+    lean = np.arctan2(np.hypot(*tree.turn[:2, 2]), tree.turn[2, 2])
+    if lean > UPRIGHT:
+        rpy = (np.round(pin.rpy.matrixToRpy(tree.turn), 5) + 0.0).tolist()
         built.notes.append(
-            f"in the model '{tree.base}' leans by {lean:.3g} deg; here it stands upright"
+            f"in the model '{tree.base}' leans by {np.degrees(lean):.3g} deg; here it stands "
+            f"upright, and leans with rpy: {rpy} beside the robot file's arm: urdf"
         )
     # Of a MJCF, what a body weighs may be with the link of its joint.
     bare = [] if source.is_mjcf else _weightless(tree, built.arm)

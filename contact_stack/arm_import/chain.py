@@ -38,7 +38,7 @@ class LinkTree:
         links: Names of its links.
         joints: Name of a joint -> its element.
         base: Its root link.
-        lean: Angle of its z axis from that of the whole model's root, joints at zero [rad].
+        turn: (3, 3) its rotation in the whole model's root, joints at zero.
     """
 
     def __init__(self, robot: ElementTree.Element, base: str = "") -> None:
@@ -57,7 +57,7 @@ class LinkTree:
         self._check()
         if base and base not in self.links:
             raise ConfigError(f"no link '{base}' ({choices(self.links, base)})")
-        self.lean = self._lean(base)
+        self.turn = self._turn(base)
         if base:
             kept = set(self.below(base))
             for joint in list(self.joints.values()):
@@ -101,12 +101,12 @@ class LinkTree:
             raise ModelError(f"joints close a loop of links {', '.join(sorted(lost))} (valid: a "
                              "tree, with a root link)")  # fmt: skip
 
-    def _lean(self, link: str) -> float:
-        up = np.array([0.0, 0.0, 1.0])
+    def _turn(self, link: str) -> np.ndarray:
+        turn = np.eye(3)
         while link in self._carrier:
             joint = self._carrier[link]
-            up, link = pose_of(self.joints[joint]).rotation @ up, self.parent(joint)
-        return float(np.arctan2(np.hypot(up[0], up[1]), up[2]))
+            turn, link = pose_of(self.joints[joint]).rotation @ turn, self.parent(joint)
+        return turn
 
     def model(self) -> pin.Model:
         """Return Pinocchio's model of it."""

@@ -451,7 +451,9 @@ def test_a_base_that_leans_in_the_model_is_named(tmp_path, capsys):
     fixed = joint("mount", "fixed", "torso", "base", "").replace('<origin xyz="0 0 0.2"/>', mount)
     text = slim(link("torso", '<box size="0.1 0.1 0.1"/>'), fixed)
     assert imported(tmp_path, text, "--base", "base") == 0
-    assert "in the model 'base' leans by 90 deg" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "in the model 'base' leans by 90 deg" in shown
+    assert "leans with rpy: [1.5708, 0.0, 0.0] beside" in " ".join(shown.split())
     assert imported(tmp_path, text.replace(mount, ""), "--base", "base") == 0
     assert "leans by" not in capsys.readouterr().out
 
