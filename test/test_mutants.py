@@ -82,6 +82,8 @@ def _first_failure(copy: Path, marks: str, paths: list[Path]) -> str:
         )
     except subprocess.TimeoutExpired:
         return "does not end"
+    if run.returncode < 0:
+        return f"ends the tests with signal {-run.returncode}"
     # 5: nothing was collected.
     assert run.returncode in (0, 1, 2, 5), run.stdout + run.stderr
     lines = [line for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
