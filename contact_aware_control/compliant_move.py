@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from contact_aware_control.contact import ContactEstimate
-from contact_aware_control.led_tool import BEHIND, LedTool
+from contact_aware_control.led_tool import BEHIND, HELD, LedTool
 from contact_aware_control.reference import PoseStream
 from contact_aware_control.reference.stream import MotionBounds
 from contact_core.base.errors import TrajectoryError
@@ -25,8 +25,8 @@ STIFFEST = 1e-4
 HEADROOM = 1.2
 """So many times the force may press the hand."""
 
-HELD, HELD_TIME = 0.5, 0.2
-"""Share of a force that is held, in the mean over about this time [s]."""
+HELD_TIME = 0.2
+"""A force is held in the mean over about this time [s]."""
 
 
 class CompliantMove:

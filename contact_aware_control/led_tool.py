@@ -36,6 +36,9 @@ PRESSING_SPEED = 0.02
 AHEAD = 0.03
 """The reference is at most so far ahead of a command that something else holds back [m]."""
 
+HELD = 0.5
+"""Share of a force that is wanted from which on it is held."""
+
 REBOUND = 0.005
 """The reference goes back to so far ahead of a command that was knocked off what it presses [m]."""
 
@@ -246,12 +249,12 @@ class LedTool:
         excess = excess - np.clip(excess, -idle, idle)
         speed = np.clip(excess / DAMPING, -self.fastest, self.fastest)
         # Free to press on, it is slow; pushed, it goes along.
-        sought = np.sign(self.wanted) * np.minimum(np.abs(speed), PRESSING_SPEED)
+        side = np.sign(self.wanted)
+        sought = side * np.minimum(np.abs(speed), PRESSING_SPEED)
         speed = np.where(speed * self.wanted > 0.0, sought, speed)
         # Knocked back, the command would come down again as fast as it can.
-        side = np.sign(self.wanted)
         ahead = side * lead - REBOUND
-        off = (ahead > 0.0) & (side * self.pressing < 0.5 * np.abs(self.wanted))
+        off = (ahead > 0.0) & (side * self.pressing < HELD * np.abs(self.wanted))
         speed = np.where(off, -side * np.minimum(ahead / self._period, self.fastest), speed)
         waits = ~soft | ((np.abs(lead) > AHEAD) & (lead * speed > 0.0))
         if self.hidden:

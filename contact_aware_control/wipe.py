@@ -6,13 +6,13 @@ from contextlib import suppress
 
 import numpy as np
 
-from contact_aware_control.led_tool import BEHIND, LedTool
+from contact_aware_control.led_tool import BEHIND, HELD, LedTool
 from contact_aware_control.skill import PATIENCE, STIRS, GivenUp, Skill, Ways
 from contact_core.base.errors import TrajectoryError
 from contact_core.base.low_pass import followed_share
 
-HELD, HELD_TIME = 0.5, 0.05
-"""Share of the force from which on it is held, in the mean over about this time [s]."""
+HELD_TIME = 0.05
+"""The force is held in the mean over about this time [s]."""
 
 RISES = 1.0
 """A force that rises by so much while it is waited for is on its way [N]."""

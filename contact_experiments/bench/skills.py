@@ -17,11 +17,11 @@ import pinocchio as pin
 from scipy.stats import binomtest
 
 from contact_aware_control.insert import Insert
-from contact_aware_control.led_tool import LedTool, axes_towards
+from contact_aware_control.led_tool import HELD, LedTool, axes_towards
 from contact_aware_control.reference import Goal
 from contact_aware_control.safety.status import FOLLOWING
 from contact_aware_control.skill import Skill
-from contact_aware_control.wipe import HELD, Wipe
+from contact_aware_control.wipe import Wipe
 from contact_core.base.results import Columns, add_json_option, at_least, lines, write_json
 from contact_core.base.sweep import Sweep, add_sweep_options, chosen_workers
 from contact_core.robot.robot import Robot
