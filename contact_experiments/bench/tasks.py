@@ -19,6 +19,7 @@ from contact_experiments.bench.push import COLUMNS as PUSH_COLUMNS
 from contact_experiments.bench.push import report
 from contact_experiments.push.cases import run_case
 from contact_experiments.tasks import random_objects
+from contact_experiments.tasks.crossing_pushes import COUNT, TIMEOUT, run_crossing
 from contact_experiments.tasks.push_t import GOAL, TEE, centered, make_environment, play
 from contact_experiments.tasks.random_objects import RandomObject, drawn, grasp
 from contact_experiments.tasks.random_pushes import RandomPush, pushable
@@ -53,6 +54,19 @@ LIFT_COLUMNS: Columns = (
     ("[degrees] ", "twist", 1.0, ".1e"),
     ("status", "status", 1, ""),
 )
+CROSS_COLUMNS: Columns = (
+    ("seed", "seed", 1, "d"),
+    ("objects", "objects", 1, ""),
+    ("reached", "reached", 1, ""),
+    ("there", "there", 1, "d"),
+    ("time [s]", "seconds", 1.0, ".0f"),
+    ("left [mm]", "left_mm", 1.0, ".1f"),
+    ("[deg]", "left_deg", 1.0, ".1f"),
+    ("places", "searches", 1, "d"),
+    ("searching [s]", "searching_s", 1.0, ".0f"),
+    ("peak [N]", "force_peak_N", 1.0, ".1f"),
+    ("a look p99 [ms]", "look_ms", 1.0, ".0f"),
+)
 SLIP, TURN = 0.1, 0.05
 """What is held moves less in the hand than that [mm, degrees]."""
 DRAWN = 10
@@ -68,9 +82,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "task",
         choices=list(TASKS),
-        help="push_t: Push-T of gym-pusht, by what its observation says; drop, lift, push: objects "
-        "of pybullet that fall on the ground, that the gripper lifts, shakes and holds, or that "
-        "the arm pushes over a table to within 1 cm and 5 degrees",
+        help="push_t: Push-T of gym-pusht, by what its observation says; drop, lift, push, cross: "
+        "objects of pybullet that fall on the ground, that the gripper lifts, shakes and holds, or "
+        "that the arm pushes over a table to within 1 cm and 5 degrees, one, or three whose ways "
+        "cross",
     )
     parser.add_argument(
         "--starts",
@@ -221,6 +236,30 @@ def push(args: argparse.Namespace, sweep: Sweep) -> dict[str, Any]:
     return report(rows)
 
 
+def cross(args: argparse.Namespace, sweep: Sweep) -> dict[str, Any]:
+    """Push several objects on one table to goals whose ways cross, and print how it went.
+
+    Args:
+        args: The parsed command line.
+        sweep: Runs them.
+
+    Returns:
+        The figures.
+
+    Raises:
+        ContactStackError: If the objects are not installed.
+    """
+    rows = sweep.run(run_crossing, [(args.seed + k,) for k in range(args.starts)], "tables")
+    print("\n".join(lines(rows, CROSS_COLUMNS)))
+    reached, there = (sum(row[name] for row in rows) for name in ("reached", "there"))
+    interval = binomtest(reached, len(rows)).proportion_ci(0.95, "wilson")
+    print(
+        f"\n{reached} of {len(rows)} tables as they are to be within {TIMEOUT:.0f} s (95 %: "
+        f"{interval.low:.0%} to {interval.high:.0%}); {there} of {COUNT * len(rows)} objects are"
+    )
+    return {"reached": reached, "there": there, "tables": len(rows), "rows": rows}
+
+
 def summarize(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return how often a task was solved, with a Wilson interval of 95 %, and what it took.
 
@@ -275,5 +314,5 @@ def _without_lists(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if not isinstance(value, list)}
 
 
-TASKS = {"push_t": push_t, "drop": drop, "lift": lift, "push": push}
+TASKS = {"push_t": push_t, "drop": drop, "lift": lift, "push": push, "cross": cross}
 """What ``bench tasks`` runs."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -153,21 +153,45 @@ def run_clutter(name: str, seed: int = 0, timeout: float = TIMEOUT) -> dict[str,
     """
     if name not in CLUTTER:
         raise ConfigError(f"unknown scene '{name}' ({choices(CLUTTER, name)})")
-    case, config = CLUTTER[name], MoverConfig()
+    case = CLUTTER[name]
     with tempfile.TemporaryDirectory() as folder:
         path = str(case.write(Path(folder)))
         scene = Scene.load(path)
         rig = TouchRig(scene, seed)
-        mover = ObjectMover(build_problem(scene_problem(path, case.goal)), config, seed)
+        mover = ObjectMover(build_problem(scene_problem(path, case.goal)), MoverConfig(), seed)
+
+    def see(now: int) -> None:
+        truth = rig.plant.truth()
+        for thing in mover.object_names:
+            mover.see(thing, now, truth.pose_of(thing))
+
+    figures = move_things(scene, rig, mover, see, timeout)
+    return {"scene": name, "seed": seed, **figures}
+
+
+def move_things(
+    scene: Scene, rig: TouchRig, mover: ObjectMover, see: Callable[[int], None], timeout: float
+) -> dict[str, Any]:
+    """Let a mover lead the arm until its things are seen at rest at their goals.
+
+    Args:
+        scene: The scene.
+        rig: Its simulator, estimator and control loop.
+        mover: The planner.
+        see: Shows the mover what a camera sees at a time [ns], after every tick.
+        timeout: When it is given up [s].
+
+    Returns:
+        The figures.
+    """
     stream = StreamedTargets(Robot.from_description(scene.robot), rig.config, StreamConfig())
     looks: dict[Phase, list[float]] = {phase: [] for phase in Phase}
-    period, forces = rig.config.period, [0.0]
+    period, between, forces = rig.config.period, MoverConfig().period, [0.0]
     for k in range(round(timeout / period)):
         now = rig.report.time_ns
-        if k % round(config.period / period) == 0:
-            truth, begin = rig.plant.truth(), time.process_time()
-            for thing in mover.object_names:
-                mover.see(thing, now, truth.pose_of(thing))
+        see(now)
+        if k % round(between / period) == 0 and mover.trackers:
+            begin = time.process_time()
             stream.put(JointTarget(1e-9 * now, mover.update(rig.report.position)), now)
             if mover.rests:
                 break
@@ -176,13 +200,11 @@ def run_clutter(name: str, seed: int = 0, timeout: float = TIMEOUT) -> dict[str,
         rig.tick(stream.goal(rig.loop_state, now))
         forces.append(float(np.linalg.norm(rig.truly_pressing())))
     return {
-        "scene": name,
-        "seed": seed,
         "reached": bool(mover.rests and mover.goal_error <= 1.0),
         "seconds": k * period,
         "left_tolerances": mover.goal_error,
         "searches": mover.loop.searches,
-        "searching_s": config.period * len(looks[Phase.SEARCH]),
+        "searching_s": between * len(looks[Phase.SEARCH]),
         "force_peak_N": float(np.max(forces)),
         "look_ms": 1e3 * float(np.percentile(sum(looks.values(), [0.0]), 99)),
     }

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from contact_core.multibody.collision.shapes import ShapeKind
 from irs_planner.problem import IrsProblem
 from irs_planner.quasi_dynamic import SpatialQuasiDynamics
 from irs_planner.search.kernels import sweep_costs
@@ -33,6 +34,8 @@ ROOM = 0.004
 """What an object keeps from all but its support, unless start or goal are nearer [m]."""
 STANDS = 0.002
 """An object stands on what is so near below [m]."""
+LOWEST = 2.0 * STANDS
+"""Corners that are no higher over the lowest one may carry an object [m]."""
 FINE = 0.01
 """Steps at which a straight way is looked at [m]."""
 DETOUR = 1.2
@@ -45,8 +48,8 @@ NEAR = 0.05
 """What a straight way may cost more in any case [m]."""
 PLACES = 4000
 """Poses that are tried for what is put aside."""
-PLACES_A_PART, TRIED_A_PART = 12, 10
-"""How many places of the grid, or of what is put aside, are a part of the work."""
+PAIRS_A_PART, POINTS_A_PART = 2000, 10
+"""How many pairs of shapes that are looked at, or points of a way, are a part of the work."""
 BELOW = 0.7
 """Smallest z of a normal that carries something."""
 FULL, ROUNDING = 2.0 * math.pi, 1e-6
@@ -168,6 +171,12 @@ class Ways:
         # What counts as there where nothing else is said.
         self._usual = np.array([*[min(widths, default=0.0)] * 2, 0.5 * FULL / TURNS])
         self._known: dict[int, tuple[np.ndarray, _Field]] = {}
+        self._order: dict[tuple[int, int], tuple[np.ndarray, bool]] = {}
+        self._room = 0.0  # of the robot beside an object
+        if isinstance(model.dynamics, SpatialQuasiDynamics):
+            self._room = model.dynamics.thickness + 2.0 * model.settings.clearance
+        self._near = max(ROOM, self._room, float(self._usual[0]))  # farther away nothing matters
+        self._looked = 0  # at so many pairs since the last part
 
     def is_straight(self, state: np.ndarray) -> bool:
         """Return whether all objects may go straight to their goals, with the others as they are.
@@ -201,7 +210,7 @@ class Ways:
             there = self._placed(state, body, field.goal)
             for other in away:
                 if other is not body and not blocks:
-                    blocks = not (yield from self._has_way(other, there))
+                    blocks = yield from self._blocks(body, other, there)
             if not blocks:
                 return self._problem(whole, leg)
         for body in away:
@@ -251,10 +260,30 @@ class Ways:
         """
         dynamics = self._model.dynamics
         assert isinstance(dynamics, SpatialQuasiDynamics)
-        frames = dynamics.find_some(self._placed(state, body, poses), body.pairs)
-        upward = np.where(body.first, 1.0, -1.0) * frames.frame[:, :, 0, 2]
-        below = upward > BELOW
-        return frames.gap, ~below, np.sum(below & (frames.gap < STANDS), axis=1)
+        states = self._placed(state, body, poses)
+        near = self._may_be_near(body, states)
+        self._looked += len(poses) * int(near.sum())
+        frames = dynamics.find_some(states, body.pairs[near])
+        upward = np.where(body.first[near], 1.0, -1.0) * frames.frame[:, :, 0, 2]
+        gap = np.full((len(poses), len(near)), np.inf)
+        below = np.zeros(gap.shape, dtype=bool)
+        gap[:, near], below[:, near] = frames.gap, upward > BELOW
+        return gap, ~below, np.sum(below & (gap < STANDS), axis=1)
+
+    def _may_be_near(self, body: _Body, states: np.ndarray) -> np.ndarray:
+        """Return (pairs) whether the other part may be near in one of the states (K, n)."""
+        radii = self._model.dynamics.object_radii
+        near = np.ones(len(radii) + 1, dtype=bool)  # the last is what is fixed
+        for number, radius in enumerate(radii):
+            apart = states[:, body.columns[:2]] - states[:, 6 * number : 6 * number + 2]
+            near[number] = np.hypot(*apart.T).min() <= body.radius + radius + self._near
+        return near[body.others]
+
+    def _pause(self) -> Parts[None]:
+        """End a part of the work if enough has been looked at."""
+        if self._looked >= PAIRS_A_PART:
+            self._looked = 0
+            yield
 
     def _is_free(self, body: _Body, state: np.ndarray, begin: np.ndarray, end: np.ndarray) -> bool:
         """Return whether an object may go straight from one pose (3) to another one."""
@@ -272,6 +301,21 @@ class Ways:
         poses[:, 2] += _turns()
         gap, beside, _ = self._gaps(body, state, poses)
         return bool((gap[beside] >= ROOM).all())
+
+    def _blocks(self, body: _Body, other: _Body, there: np.ndarray) -> Parts[bool]:
+        """Return whether another object has no way once one is there, as found before if it is so.
+
+        Args:
+            body: The object.
+            other: The other one.
+            there: (n) x with the object at its goal.
+        """
+        objects = there[: len(self._model.dynamics.load)]
+        known = self._order.get((body.number, other.number))
+        if known is None or np.abs(objects - known[0]).max() > ROOM:
+            known = objects, not (yield from self._has_way(other, there))
+            self._order[body.number, other.number] = known
+        return known[1]
 
     def _has_way(self, body: _Body, state: np.ndarray) -> Parts[bool]:
         """Return whether an object gets to its goal."""
@@ -309,8 +353,7 @@ class Ways:
         for i, j in itertools.product(range(len(x)), range(len(y))):
             if within[i, j]:
                 weight[i, j] = self._weights(body, state, poses[i, j], limit, least)
-            if (i * len(y) + j) % PLACES_A_PART == 0:
-                yield
+                yield from self._pause()
         cost = np.full(weight.shape, np.inf)
         cost[ix, iy, : len(ends)] = np.where(np.isfinite(weight[ix, iy, : len(ends)]), 0.0, np.inf)
         turn = body.radius * FULL / TURNS
@@ -324,11 +367,8 @@ class Ways:
         """Return (K) what a way costs at poses (K, 3), infinite where the object may not be."""
         gap, beside, stands = self._gaps(body, state, poses)
         nearest = np.where(beside, gap, np.inf).min(axis=1, initial=np.inf)
-        dynamics = self._model.dynamics
-        assert isinstance(dynamics, SpatialQuasiDynamics)
-        room = dynamics.thickness + 2.0 * self._model.settings.clearance
         free = (gap >= limit).all(axis=1) & (stands >= least)
-        narrow, tight = (np.clip(1.0 - nearest / w, 0.0, 1.0) for w in (room, self._usual[0]))
+        narrow, tight = (np.clip(1.0 - nearest / w, 0.0, 1.0) for w in (self._room, self._usual[0]))
         return np.where(free, 1.0 + NARROW * narrow + TIGHT * tight, np.inf)
 
     def _within(self, poses: np.ndarray, *ends: np.ndarray) -> np.ndarray:
@@ -351,14 +391,13 @@ class Ways:
         costs = [
             field.cost[p] + float(body.length(field.pose(p, begin[2]) - begin)) for p in starts
         ]
-        for tried, k in enumerate(np.argsort(costs)):
-            if tried % TRIED_A_PART == 0:
-                yield
+        for k in np.argsort(costs):
+            yield from self._pause()
             if self._is_free(body, state, begin, field.pose(starts[k], begin[2])):
                 path = [starts[k]]
                 while field.cost[path[-1]] > 0.0:
                     path.append(_downhill(body, field, path[-1]))
-                    if len(path) % TRIED_A_PART == 0:
+                    if len(path) % POINTS_A_PART == 0:
                         yield
                 return path
         return None
@@ -435,12 +474,11 @@ class Ways:
             other = replace(self._upright[number], turned=False)
             between = body.among(body.others == number)
             around = yield from self._field(other, state, state[other.columns])
-            for tried, k in enumerate(np.argsort(around.cost, axis=None)[:PLACES]):
+            for k in np.argsort(around.cost, axis=None)[:PLACES]:
                 point = tuple(int(i) for i in np.unravel_index(int(k), around.cost.shape))
                 if not np.isfinite(around.cost[point]):
                     break
-                if tried % TRIED_A_PART == 0:
-                    yield
+                yield from self._pause()
                 pose = around.pose(point, state[other.columns[2]])
                 gap, _, _ = self._gaps(between, self._placed(state, other, pose), poses)
                 if (gap >= self._usual[0]).all():
@@ -458,17 +496,34 @@ def _body(model: SearchModel, number: int) -> _Body | None:
     needed = (2,) if name in dynamics.balls else (2, 3, 4)
     if not {6 * number + k for k in needed} <= kept:
         return None
-    first, second = np.array(dynamics.pair_names).reshape(-1, 2)[model.solid_pairs].T
+    pairs = model.solid_pairs[_matters(dynamics, number, model.problem.goal)[model.solid_pairs]]
+    first, second = np.array(dynamics.pair_names).reshape(-1, 2)[pairs].T
     some = (first == name) | (second == name)
     other = np.where(first == name, second, first)[some]
     return _Body(
         number,
         float(dynamics.object_radii[number]),
-        model.solid_pairs[some],
+        pairs[some],
         (first == name)[some],
         np.array([names.index(o) if o else -1 for o in other], dtype=int),
         bool(np.isfinite(model.problem.tolerance[6 * number + 5])),
     )
+
+
+def _matters(dynamics: SpatialQuasiDynamics, number: int, state: np.ndarray) -> np.ndarray:
+    """Return (P) which pairs tell how near something upright is to others, and what carries it.
+
+    A solid shape is where it is nearest to another one; of its corners only the lowest carry it.
+    """
+    arrays = dynamics.arrays
+    probe, other = arrays.probe_pair.T
+    turn = dynamics.object_poses(state)[dynamics.object_names[number]].rotation
+    height, own = arrays.probe_position @ turn[2], arrays.probe_body == 1 + number
+    corner = arrays.probe_radius == 0.0
+    low = own & (height - height[own & corner].min(initial=np.inf) <= LOWEST)
+    flat = arrays.shape_kind[other] == ShapeKind.HALF_SPACE
+    carries = flat | ~corner[probe] | low[probe]
+    return np.concatenate((carries, np.ones(len(arrays.shape_pair), dtype=bool)))
 
 
 def _turns() -> np.ndarray:

@@ -23,6 +23,7 @@ FLATNESS = 1e-6
 # share of its extent. What sticks out by more than the coarsest is refused.
 MAX_FACES = 256
 FINEST, COARSEST = 1e-4, 3e-2
+TIGHT = 1e-12  # that corners may be beyond what is taken for the closest point [m]
 CELLS = 64  # of the hull's extent, in each direction
 
 
@@ -301,8 +302,10 @@ def mesh_distance(
             inside, nearest = height, face
     if inside <= 0.0:
         return inside, plane[nearest, 0], plane[nearest, 1], plane[nearest, 2]
-    # Outside, the closest point lies on a face that looks at the point.
-    best, px, py, pz = math.inf, 0.0, 0.0, 0.0
+    # Outside, the closest point lies on a face that looks at the point, mostly on the highest.
+    px, py, pz = _closest_on_face(meshes, nearest, x, y, z)
+    best = (x - px) * (x - px) + (y - py) * (y - py) + (z - pz) * (z - pz)
+    last = first if _is_closest(meshes, mesh, (x, y, z), (px, py, pz)) else last
     for face in range(first, last):
         height = plane[face, 0] * x + plane[face, 1] * y + plane[face, 2] * z - plane[face, 3]
         if height > 0.0 and height * height < best:
@@ -314,6 +317,16 @@ def mesh_distance(
     if distance < 1e-12:
         return distance, plane[nearest, 0], plane[nearest, 1], plane[nearest, 2]
     return distance, (x - px) / distance, (y - py) / distance, (z - pz) / distance
+
+
+@inner_kernel
+def _is_closest(meshes: Meshes, mesh: int, point: Vector, surface: Vector) -> bool:
+    """Whether no corner of a mesh is beyond a point of its surface, as seen from another point."""
+    (x, y, z), (a, b, c) = point, surface
+    x, y, z = x - a, y - b, z - c
+    v = meshes.vertex[furthest_vertex(meshes, mesh, x, y, z)]
+    beyond = (v[0] - a) * x + (v[1] - b) * y + (v[2] - c) * z
+    return beyond <= TIGHT * math.sqrt(x * x + y * y + z * z)
 
 
 @inner_kernel

@@ -1,11 +1,14 @@
 """Pushing objects of random shape: they lie in the scene as they came to rest."""
 
+import itertools
+
 import numpy as np
 import pinocchio as pin
 import pytest
 from scipy.spatial import ConvexHull
 
 from contact_core.robot.scene import Scene
+from contact_experiments.tasks.crossing_pushes import COUNT, CrossingPushes, run_crossing
 from contact_experiments.tasks.random_objects import RandomObject
 from contact_experiments.tasks.random_pushes import LOWEST, LyingObject, RandomPush, pushable
 from contact_stack.demo.push_anything.pusher import write_push_scene
@@ -49,3 +52,28 @@ def test_it_lies_as_it_came_to_rest_and_stays_there(pyramid, tmp_path):
     assert np.linalg.norm(pin.log3(pose.rotation)[:2]) < 1e-2
     assert task.reached(np.add(task.goal, [0.009, 0.0, 0.08]))
     assert not task.reached(np.add(task.goal, [0.011, 0.0, 0.0]))
+
+
+@pytest.mark.parametrize("pyramid", [1.0], indirect=True)
+def test_several_on_one_table_have_ways_that_cross_and_places_apart(pyramid):
+    case = CrossingPushes.draw(3)
+    assert case.goal == CrossingPushes.draw(3).goal
+    starts, goals = (
+        np.array([pose[:2] for pose in poses])
+        for poses in zip(*((task.start, task.goal) for task in case.tasks), strict=True)
+    )
+    far = 2.0 * case.tasks[0].thing.radius
+    for places in (starts, goals):
+        assert all(np.linalg.norm(a - b) > far for a, b in itertools.combinations(places, 2))
+    shares = [
+        np.linalg.solve(np.stack((goals[i] - starts[i], starts[j] - goals[j]), 1), between)
+        for i, j in itertools.combinations(range(COUNT), 2)
+        for between in [starts[j] - starts[i]]
+    ]
+    assert any((0.0 < share).all() and (share < 1.0).all() for share in shares)
+
+    figures = run_crossing(3, timeout=0.2)
+    assert not figures["reached"] and figures["there"] == 0
+    assert figures["left_mm"] == pytest.approx(
+        1e3 * np.linalg.norm(goals - starts, axis=1).max(), abs=1.0
+    )
