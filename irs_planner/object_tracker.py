@@ -32,6 +32,16 @@ class TrackerConfig:
     )
 
 
+def is_news(stamp: int, last: int) -> bool:
+    """Return whether what was seen then says anything of now.
+
+    Args:
+        stamp: When it was seen [ns].
+        last: When that was seen which is known already [ns].
+    """
+    return stamp > last or stamp < last - RESTART * 1e9
+
+
 class ObjectTracker:
     """Follows poses by a low-pass; what is elsewhere twice has been kicked there.
 
@@ -59,10 +69,9 @@ class ObjectTracker:
             stamp: When it was seen [ns]; much older than the last: that one, or a clock, was wrong.
             pose: World frame.
         """
-        anew = stamp < self.stamp - RESTART * 1e9
-        if stamp <= self.stamp and not anew:
+        if not is_news(stamp, self.stamp):
             return
-        config = self._config
+        config, anew = self._config, stamp < self.stamp
         turn = pin.log3(self.pose.rotation.T @ pose.rotation)
         shift = pose.translation - self.pose.translation
         far = np.linalg.norm(shift) > config.kicked or np.linalg.norm(turn) > KICKED_TURN

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -101,6 +101,14 @@ class ContactEstimator(Estimator):
         """(n, n) covariance of what may be wrong in the last torque beside noise [Nm^2]."""
         now = self._balance.now
         return now.covariance - np.diag(now.noise**2)
+
+    def memory(self) -> dict[str, np.ndarray]:
+        """Return what an estimator that is made later can go on with; empty before a tare."""
+        return self._balance.memory()
+
+    def recall(self, memory: Mapping[str, np.ndarray]) -> None:
+        """Go on with the :meth:`memory` of another one, without a tare: what touches is felt."""
+        self._balance.recall(memory)
 
     def tare(self) -> None:
         """Measure the bias anew, see :meth:`Estimator.tare`."""

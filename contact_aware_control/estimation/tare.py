@@ -54,6 +54,14 @@ class Tare:
         self.status = TareStatus.COLLECTING
         self._restart()
 
+    def take(self, noise: np.ndarray) -> None:
+        """End with what another one has measured.
+
+        Args:
+            noise: (n) standard deviation of the torque [Nm].
+        """
+        self.status, self.noise, self.measured, self.running = TareStatus.DONE, noise, True, False
+
     def update(self, torque: np.ndarray, touched: bool, period: float) -> np.ndarray | None:
         """Take in one sample, while a measurement is running.
 
@@ -94,8 +102,5 @@ class Tare:
         if np.any(np.abs(mean) > self._config.largest_bias):
             self.status = TareStatus.BIAS
             return None
-        self.status = TareStatus.DONE
-        self.noise = np.maximum(variation, self._smallest_noise)
-        self.measured = True
-        self.running = False
+        self.take(np.maximum(variation, self._smallest_noise))
         return mean

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -128,6 +128,30 @@ class TorqueBalance:
     def measured(self) -> bool:
         """Whether there has been a tare."""
         return self._tare.measured
+
+    def memory(self) -> dict[str, np.ndarray]:
+        """Return what another one can go on with, see :meth:`recall`; empty before a tare."""
+        if not self._tare.measured:
+            return {}
+        mean, covariance = self._errors.state
+        return {
+            "mean": mean,
+            "covariance": covariance,
+            "noise": self._tare.noise,
+            "counted": self._payload.counted,
+            "found_load": self.found_load,
+        }
+
+    def recall(self, memory: Mapping[str, np.ndarray]) -> None:
+        """Go on with what another one has learned, without a tare.
+
+        Args:
+            memory: Of :meth:`memory`.
+        """
+        self._errors.go_on(memory["mean"], memory["covariance"])
+        self._tare.take(memory["noise"])
+        self._payload.declared = self._payload.counted = memory["counted"]
+        self.found_load = memory["found_load"]
 
     def tare(self) -> None:
         """Measure the bias anew; the old one is kept meanwhile."""

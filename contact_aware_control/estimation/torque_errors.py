@@ -178,6 +178,15 @@ class TorqueErrors:
         self._covariance = 0.5 * (covariance + covariance.T)
 
     @property
+    def state(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean (7 n + 2) and covariance of theta, to go on with."""
+        return self._mean, self._covariance
+
+    def go_on(self, mean: np.ndarray, covariance: np.ndarray) -> None:
+        """Take over the :attr:`state` of another one."""
+        self._mean, self._covariance = mean.copy(), covariance.copy()
+
+    @property
     def load_matrix(self) -> np.ndarray:
         """(n, 4) torque per mass and first moment on the last link, where :meth:`expect` was."""
         return self._matrix[:, -4:]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import threading
 import time
 from array import array
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 from contact_stack_msgs.msg import Contact, ContactArray
 from contact_stack_msgs.srv import SetPayload
+from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState, PointCloud2, PointField
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
@@ -25,7 +27,9 @@ from contact_aware_control.estimation.estimator import ContactEstimator
 from contact_aware_control.estimation.identifiability import ContactProspect
 from contact_aware_control.estimation.joint_torque import JointTorqueWatch, TorqueReading
 from contact_aware_control.estimation.momentum_observer import MomentumObserver
+from contact_aware_control.estimation.tare import TareStatus
 from contact_aware_control.node.config import DRIVER, MOMENTUM_OBSERVER, EstimatorNodeConfig
+from contact_aware_control.node.memory import Memory
 from contact_aware_control.node.messages import ContactsMessage, held_shapes
 from contact_aware_control.precompile import precompile_estimator
 from contact_core.base.errors import ConfigError, choices
@@ -81,6 +85,9 @@ BELIEVED = {
 }
 """Field of a state -> largest magnitude an estimate can be made from [rad or Nm]."""
 
+
+FAILED = (TareStatus.TOUCHED, TareStatus.VARIATION, TareStatus.BIAS)
+"""Without a tare contacts are felt late, or in the wrong places."""
 
 OBSERVABLE = [kind.value for kind in TorqueKind if kind is not TorqueKind.MOTOR_CURRENT]
 """What of a driver's measured joint torque the momentum observer can work with."""
@@ -200,12 +207,38 @@ class EstimatorNode(GuardedNode):
             self._estimator.set_payload(
                 config.held.mass, np.array(config.held.center_of_mass), start_ns=0
             )
+        self._memory = Memory(self.get_fully_qualified_name(), description.fingerprint)
+        self._declared: SetPayload.Request | None = None
         # States have a thread of their own in real time.
         self._lock = threading.Lock()
         self._stamp = 0
         self._updates = 0
         self._last: EstimatorOutput | None = None
         self._position: np.ndarray | None = None
+        self._recall()
+
+    def _recall(self) -> None:
+        """Go on with what one that has died under the same launch knew: the arm may be touched."""
+        found = self._memory.recall()
+        if found is None or not isinstance(self._estimator, ContactEstimator):
+            return
+        memory, age = found
+        payload = memory.pop("payload").tobytes()
+        self._estimator.recall(memory)
+        if payload:
+            self._declare(deserialize_message(payload, SetPayload.Request))
+        self.get_logger().warning(
+            f"goes on with the bias and the payload of {age:.0f} s ago, when this node died; call "
+            "contact_estimator/tare while nothing touches the arm to measure the bias anew"
+        )
+
+    def _remember(self) -> None:
+        if isinstance(self._estimator, ContactEstimator):
+            with self._lock:
+                memory = self._estimator.memory()
+            if memory:
+                payload = b"" if self._declared is None else serialize_message(self._declared)
+                self._memory.keep({**memory, "payload": np.frombuffer(payload, dtype=np.uint8)})
 
     def _publish(self, description: RobotDescription, lockstep: bool) -> None:
         """Tell contacts, as messages and as pictures, and how everything is."""
@@ -256,9 +289,11 @@ class EstimatorNode(GuardedNode):
         )
 
     def close(self) -> None:
-        """Hear no more states."""
+        """Hear no more states, and leave nothing to remember unless an error ends the node."""
         if self._messages is not None:
             self._messages.stop()
+        if sys.exc_info()[0] is None:
+            self._memory.forget()
 
     def _state_arrived(self, state: ArmState) -> None:
         for field, largest in BELIEVED.items():
@@ -335,6 +370,8 @@ class EstimatorNode(GuardedNode):
         with self._lock:
             self._estimator.reset(self._seed)
             self._source.reset()
+            self._declared = None
+        self._memory.forget()
         response.success = True
         response.message = "everything forgotten, payload included; taring"
         return response
@@ -342,6 +379,16 @@ class EstimatorNode(GuardedNode):
     def _set_payload(
         self, request: SetPayload.Request, response: SetPayload.Response
     ) -> SetPayload.Response:
+        self._declare(request)
+        response.success = True
+        return response
+
+    def _declare(self, request: SetPayload.Request) -> None:
+        """Let a payload count.
+
+        Raises:
+            MessageError: If it is not plausible.
+        """
         mass = number(request.mass, "mass [kg]", 0.0, HEAVIEST)
         center = vector(request.center_of_mass, "center_of_mass [m]", MAX_CENTER)
         start = to_nanoseconds(request.start) or self._stamp
@@ -353,8 +400,7 @@ class EstimatorNode(GuardedNode):
         shapes = held_shapes(request)
         with self._lock:
             self._estimator.set_payload(mass, center, start, shapes)
-        response.success = True
-        return response
+            self._declared = request
 
     def _health(self) -> Health:
         updates, self._updates = self._updates, 0
@@ -367,6 +413,7 @@ class EstimatorNode(GuardedNode):
         values["contacts"] = len(last.contacts)
         values["residual"] = f"{math.sqrt(last.residual):.2f}"
         values["tare"] = last.tare.value
+        self._remember()
         values["bias_max_Nm"] = f"{np.abs(last.bias).max():.3f}"
         values["calibrated"] = last.calibrated
         values["undeclared_load_kg"] = f"{last.load:.2f}"
@@ -374,6 +421,8 @@ class EstimatorNode(GuardedNode):
         if last.load < -MISSING:
             return Health(Level.WARN, self._missing_payload(-last.load), values)
         self._told_missing = False
+        if last.tare in FAILED:
+            return Health(Level.WARN, last.tare.value, values)
         return Health(Level.OK, last.status.value, values)
 
     def _prospects(self) -> Mapping[str, str]:

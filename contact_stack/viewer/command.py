@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 import threading
 import time
 from contextlib import closing, suppress
@@ -19,7 +20,7 @@ from contact_core.base.waiting import LONG
 from contact_core.model.drawing import for_any_locale
 from contact_stack.viewer.browser import ADDRESS, open_browser
 from contact_stack.viewer.page import Page, narrow_view
-from contact_stack.viewer.recording import RATE, Recording, beside, load_recording
+from contact_stack.viewer.recording import GAP, RATE, Recording, beside, load_recording
 from contact_stack.viewer.scene_model import scene_model_of
 
 SPEEDS = {"1/10": 0.1, "1/4": 0.25, "1/2": 0.5, "1": 1.0, "2": 2.0, "4": 4.0}
@@ -195,6 +196,11 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError(f"--page-port is {args.page_port} (valid: {FIRST_PORT} .. {LAST_PORT})")
     model = scene_model_of(args.scene, args.robot) if args.scene or args.robot else None
     recording = load_recording(args.file, model, args.robot_name)
+    if recording.left_out:
+        print(
+            f"{args.file}: gaps of more than {GAP:.0f} s are left out ({recording.left_out})",
+            file=sys.stderr,
+        )
     if args.beside is not None:
         recording = beside(recording, load_recording(args.beside, model, args.robot_name))
     if args.html is None:

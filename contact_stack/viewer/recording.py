@@ -33,6 +33,9 @@ from contact_stack.viewer.snapshot import PageState
 RATE = 30.0
 """Pictures per second."""
 
+GAP = 60.0
+"""Longer ones between two messages are left out: a clock was set, or recording was paused [s]."""
+
 MOVING = ("TRACKING", "CONSERVATIVE")
 """States of a controller that follows a motion."""
 
@@ -49,11 +52,13 @@ class Recording:
         model: Robot and objects.
         pictures: In their order, 1 / RATE apart, from time 0 on.
         name: What the run is called.
+        left_out: Gaps between two messages that were left out.
     """
 
     model: SceneModel
     pictures: Sequence[PageState]
     name: str = ""
+    left_out: int = 0
 
     @property
     def duration(self) -> float:
@@ -85,7 +90,6 @@ def load_recording(path: Path, model: SceneModel | None = None, robot_name: str 
     if model is None:
         raise ConfigError(f"{path} does not say which robot it shows: give its scene, or the robot")
     projector = _Projector(path, model, TRUE_FORCES if TRUE_FORCES in heard else FELT_FORCES)
-    start: int | None = None
     for record in _records(path, "show"):
         match record:
             case Schema():
@@ -96,11 +100,10 @@ def load_recording(path: Path, model: SceneModel | None = None, robot_name: str 
                 topic = projector.channels[record.channel_id].topic.removeprefix(prefix)
                 if topic not in heard:
                     continue
-                start = record.log_time if start is None else start
-                projector.advance(1e-9 * (record.log_time - start))
+                projector.advance(record.log_time)
                 projector.hear(topic, record)
     projector.expose()
-    return Recording(model, projector.pictures, path.stem)
+    return Recording(model, projector.pictures, path.stem, projector.left_out)
 
 
 class OtherRun:
@@ -163,6 +166,8 @@ class _Projector:
         self._latest: dict[str, Message] = {}
         self._forces, self._peak = forces, math.nan
         self.pictures: list[PageState] = []
+        self._start: int | None = None
+        self._last, self.left_out = 0, 0
         tree = pin.buildModelFromXML(model.urdf)
         links = [*(frame.name for frame in tree.frames), HELD_OBJECT]
         # What neither stands still nor moves with a joint of the arm holds objects.
@@ -170,13 +175,20 @@ class _Projector:
         fingers = [frame.name for frame in tree.frames if frame.parentJoint not in rest]
         limit = ControllerConfig().force.limit
         self._path, self._arm_joints = path, model.arm_joints
+        self._joints = {*model.arm_joints, *tree.names}
         self._listener = Listener(links, fingers, model.movable, limit)
         self._listener.now.name = path.stem
         self._decoders = DecoderFactory()
 
-    def advance(self, time: float) -> None:
-        """Make the pictures of everything before a time [s]."""
-        while time * RATE > len(self.pictures):
+    def advance(self, stamp: int) -> None:
+        """Make the pictures of everything before a message [ns], but of a gap."""
+        if self._start is None:
+            self._start = self._last = stamp
+        if abs(stamp - self._last) > GAP * 1e9:
+            self._start += stamp - self._last
+            self.left_out += 1
+        self._last = stamp
+        while 1e-9 * (stamp - self._start) * RATE > len(self.pictures):
             self.expose()
 
     def hear(self, topic: str, message: Message) -> None:
@@ -202,16 +214,23 @@ class _Projector:
             content = self._decoded(channel, message)
             if topic == MEASURED_JOINTS:
                 content.name = _our_names(content.name, self._arm_joints)
+            if topic in (MEASURED_JOINTS, TRUE_JOINTS) and not {*content.name} & self._joints:
+                named = ", ".join(content.name) or "nothing"
+                raise ConfigError(f"it tells of {named} ({choices(self._arm_joints)})")
             self._listener.hear(topic, content)
         except (ContactStackError, McapError, ValueError, AttributeError) as error:
             raise ConfigError(f"{self._path}: {channel.topic} is unusable: {error}") from error
 
     def _decoded(self, channel: Channel, message: Message) -> Any:
         schema = self.schemas.get(channel.schema_id)
-        decode = self._decoders.decoder_for(channel.message_encoding, schema)
-        if decode is None:
+        try:
+            decode = self._decoders.decoder_for(channel.message_encoding, schema)
+            content = decode and decode(message.data)
+        except Exception as error:  # the decoder's own, and those of what it is built of
+            raise ConfigError(f"its messages are not as their definition says: {error}") from error
+        if content is None:
             raise ConfigError("it is no CDR with the definition of its messages")
-        return decode(message.data)
+        return content
 
 
 def _records(path: Path, what: str) -> Iterable[McapRecord]:

@@ -45,6 +45,7 @@ from contact_ros.validation import (
 )
 from irs_planner.examples import build_problem
 from irs_planner.object_mover import MoverConfig, ObjectMover
+from irs_planner.object_tracker import is_news
 from irs_planner.precompile import precompile
 from irs_planner.scene_problems import scene_problem
 
@@ -53,8 +54,8 @@ ACTION = "move_objects"
 CAMERA, JOINTS = "camera/objects", "joint_states"
 FOLLOWS = (ControllerStatus.HOLD, ControllerStatus.TRACKING, ControllerStatus.CONSERVATIVE)
 """Modes in which the controller follows what is streamed."""
-SHOWN_JOINTS = 3
-"""How many joints a remedy names."""
+SHOWN_NAMES = 3
+"""How many joints or objects a remedy names."""
 DISTURBED = 3
 """Searches in a row that are given up until it is told that things never rest."""
 
@@ -156,11 +157,11 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
             name = item.child_frame_id
             pose = checked_pose(item.transform, name, MAX_POSITION)
             stamp, before = to_nanoseconds(item.header.stamp), self._seen.get(name)
-            # A picture that comes again says nothing of now.
-            heard = self._now()
-            if before is not None and before.stamp == stamp:
-                heard = before.heard
-            seen[name] = Seen(item.header.frame_id, stamp, pose, heard)
+            if before is None or is_news(stamp, before.stamp):
+                seen[name] = Seen(item.header.frame_id, stamp, pose, self._now())
+            else:
+                seen[name] = before
+                self._refused[CAMERA] = self._now(), f"the stamps of {name} do not advance"
         return seen
 
     def hear_joints(self, message: JointState) -> None:
@@ -327,7 +328,7 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
             if seen and seen.heard < begun:  # whoever said that may be gone
                 seen = None
             if self._is_late(seen.heard if seen else -math.inf, begun):
-                since = "" if seen else " from the start"
+                since = "" if seen else f" from the start{self._other_objects(mover)}"
                 return f"{CAMERA} is silent about {name}{since}{self._refusal(CAMERA, begun)}"
             if seen:
                 try:
@@ -339,11 +340,16 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
                 return f"{JOINTS} is silent about {name}{self._others(name, begun)}"
         return ""
 
+    def _other_objects(self, mover: ObjectMover) -> str:
+        """Return what is seen in the place of an object, which may be spelt otherwise."""
+        others = sorted(self._seen.keys() - {*mover.object_names})[:SHOWN_NAMES]
+        return f" and tells of {', '.join(others)}" if others else ""
+
     def _others(self, joint: str, begun: float) -> str:
         """Return what is heard in the place of a joint: another arm's, or what was refused."""
         if joint in self._joints or self._is_late(self._joints_heard, begun):
             return self._refusal(JOINTS, begun)
-        others = ", ".join(sorted(self._joints)[:SHOWN_JOINTS])
+        others = ", ".join(sorted(self._joints)[:SHOWN_NAMES])
         return f" and tells of {others} (the planners need the graph's driver:= and arm:=)"
 
     def _refusal(self, topic: str, begun: float) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import zstandard
 from films import DURATION, FORCE, PUSHED, angle, write_recording
+from mcap.writer import Writer as RawWriter
 from mcap_ros2.writer import Writer
 from page import visit
 
@@ -50,15 +51,21 @@ def test_a_picture_has_what_was_known_then(recording):
     assert film.at(99.0) is film.pictures[-1]
 
 
-def foreign(path: Path, names: list[str], topic: str = "/left/joint_states") -> Path:
-    """Write a recording as others do, of a second in which the third name of a joint turns."""
+def foreign(
+    path: Path, names: list[str], topic: str = "/left/joint_states", jump: float = 0.0
+) -> Path:
+    """Write a recording as others do, of a second in which the third name of a joint turns.
+
+    Halfway the clock may jump [s].
+    """
     with path.open("wb") as file:
         writer = Writer(file)
         schema = writer.register_msgdef("sensor_msgs/msg/JointState", JOINT_STATE)
         for time in np.linspace(0.0, 1.0, 51):
             position = [time if k == 2 else 0.0 for k in range(len(names))]
+            stamp = round(1e9 * (time + 2e9 + (jump if time > 0.5 else 0.0)))
             writer.write_message(
-                topic, schema, {"name": names, "position": position}, log_time=round(1e9 * time)
+                topic, schema, {"name": names, "position": position}, log_time=stamp
             )
         writer.finish()
     return path
@@ -71,6 +78,54 @@ def test_a_recording_of_others_is_shown_with_the_robot_that_is_named(tmp_path):
         load_recording(path)
     film = load_recording(path, scene_model_of("", "iiwa14"))
     assert film.pictures[-1].joints[JOINT] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("jump", [1e9, -1e9])
+def test_a_clock_that_is_set_is_no_year_of_pictures(tmp_path, capsys, jump: float):
+    names = [f"left_joint_{k}" for k in range(1, 8)]
+    path = foreign(tmp_path / "set.mcap", names, jump=jump)
+    page = tmp_path / "page.html"
+    command = ["view", str(path), "--robot", "iiwa14", "--html", str(page)]
+    assert cli.main(command) == 0
+    assert "gaps of more than 60 s are left out (1)" in capsys.readouterr().err
+    film = load_recording(path, scene_model_of("", "iiwa14"))
+    assert film.duration == pytest.approx(1.0, abs=2.0 / RATE)
+    assert film.pictures[-1].joints["lbr_A3"] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "definition", "content", "said"),
+    [
+        ("std_msgs/msg/String", "string data", b"\0\1\0\0\5\0\0\0abcd\0", "no attribute 'name'"),
+        ("sensor_msgs/msg/JointState", JOINT_STATE, b"\0\1\0\0\5\0\0\0abcd\0", "as their def"),
+        ("sensor_msgs/msg/JointState", "module x { };", b"\0\1\0\0", "as their definition says"),
+        ("sensor_msgs/msg/JointState", "x", b"\0\1\0\0", "as their definition says"),
+    ],
+)
+def test_messages_of_another_kind_are_told_in_a_line(
+    tmp_path, capsys, kind: str, definition: str, content: bytes, said: str
+):
+    path = tmp_path / "other.mcap"
+    with path.open("wb") as file:
+        writer = RawWriter(file)
+        writer.start(profile="ros2")
+        schema = writer.register_schema(kind, "ros2msg", definition.encode())
+        channel = writer.register_channel("/lbr/joint_states", "cdr", schema)
+        for stamp in range(3):
+            writer.add_message(channel, stamp, content, stamp)
+        writer.finish()
+    assert cli.main(["view", str(path), "--robot", "iiwa14", "--html", str(tmp_path / "x")]) == 2
+    error = capsys.readouterr().err
+    assert "/lbr/joint_states is unusable" in error
+    assert said in error
+
+
+def test_another_arm_is_not_shown_as_one_at_rest(tmp_path):
+    path = foreign(tmp_path / "ur.mcap", ["shoulder_pan_joint", "elbow_joint"])
+    with pytest.raises(
+        ConfigError, match=r"tells of shoulder_pan_joint, elbow_joint \(valid: lbr_"
+    ):
+        load_recording(path, scene_model_of("", "iiwa14"))
 
 
 def test_what_cannot_be_shown_is_refused_with_what_can(tmp_path, recording):

@@ -320,7 +320,12 @@ def mesh_distance(
 
 
 @inner_kernel
-def _is_closest(meshes: Meshes, mesh: int, point: Vector, surface: Vector) -> bool:
+def _is_closest(
+    meshes: Meshes,
+    mesh: int,
+    point: tuple[float, float, float],
+    surface: tuple[float, float, float],
+) -> bool:
     """Whether no corner of a mesh is beyond a point of its surface, as seen from another point."""
     (x, y, z), (a, b, c) = point, surface
     x, y, z = x - a, y - b, z - c

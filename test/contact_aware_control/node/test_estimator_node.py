@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,16 @@ from contact_core.robot.arm_state import ArmState
 from contact_core.robot.robot import HELD_OBJECT
 from contact_ros.diagnostics import Level
 from contact_ros.driver_profile import DriverConfig, driver_profile
+from contact_ros.entry_point import LAUNCHED
+from contact_ros.geometry import to_array
 
 Q = np.array([0.0, 0.6, 0.0, -1.2, 0.0, 1.0, 0.5])
 OPEN = 0.04
 FINGERS = ("finger_left", "finger_right")
 BETWEEN_OPEN_FINGERS = np.array([0.0, 0.01, 0.02])
 """In the tool frame [m]: where a table presses on their tips, 2 cm before the palm's middle."""
+WEIGHT = 1.0
+"""Of what is held [kg]."""
 MUG = SolidPrimitive(type=SolidPrimitive.CYLINDER, dimensions=[0.1, 0.04])
 
 
@@ -77,6 +82,11 @@ class Arm:
             carried = self._robot.gravity_torque(Q) - noisy
             state = ArmState(self._stamp, Q, np.zeros(7), Q, noisy, carried)
             self.hear("state", self._profile.encode_state(state)["state"])
+
+    def weight(self, mass: float) -> np.ndarray:
+        """Return the weight of a mass [kg] in the tool frame (3) [N]."""
+        self._robot.update(Q)
+        return self._robot.tool_pose().rotation.T @ [0.0, 0.0, -9.81 * mass]
 
     def distance(self, point: np.ndarray) -> float:
         """Return how far the contact that was found is from a point of the tool [m]."""
@@ -158,6 +168,36 @@ def test_no_contacts_are_made_of_a_torque_that_is_read_wrong(
         arm.feel(None)
         assert len(states) == heard
         assert set(states) == {ContactArray.UNTARED}
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_one_that_is_restarted_feels_what_presses_already(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv(LAUNCHED, "true")
+
+    def begin(*, dies: bool, push: float = 0.0, mass: float = 0.0) -> list[Contact]:
+        # Of an arm that is not calibrated, so that a bias explains a good deal.
+        with estimator("errors.calibration:=''") as arm:
+            if mass:
+                arm.call("set_payload", SetPayload.Request(mass=mass))
+            for _ in range(8):
+                arm.feel(np.zeros(3), tuple(np.add(arm.weight(WEIGHT), (0.0, push, 0.0))))
+            arm.node._health()
+            if dies:
+                arm.node._memory.forget = lambda: None
+            return list(arm.found)
+
+    assert not begin(dies=True, mass=WEIGHT)
+    (pressing,) = begin(dies=True, push=12.0)
+    assert np.linalg.norm(to_array(pressing.force)) == pytest.approx(12.0, abs=1.0)
+    assert not begin(dies=False)
+    assert list(tmp_path.rglob("*.npz")) == []
+    begin(dies=True, mass=WEIGHT)
+    (kept,) = tmp_path.rglob("*.npz")
+    kept.write_bytes(kept.read_bytes()[:100])
+    begin(dies=False)
 
 
 @pytest.mark.usefixtures("ros_domain")

@@ -70,7 +70,7 @@ def test_several_on_one_table_have_ways_that_cross_and_places_apart(pyramid):
         for i, j in itertools.combinations(range(COUNT), 2)
         for between in [starts[j] - starts[i]]
     ]
-    assert any((0.0 < share).all() and (share < 1.0).all() for share in shares)
+    assert any((share > 0.0).all() and (share < 1.0).all() for share in shares)
 
     figures = run_crossing(3, timeout=0.2)
     assert not figures["reached"] and figures["there"] == 0

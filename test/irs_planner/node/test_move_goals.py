@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import threading
 import time
 from collections.abc import Callable
@@ -144,16 +145,27 @@ def test_what_was_heard_before_a_goal_is_not_acted_on(tmp_path) -> None:
     assert world.targets == []
 
 
-@pytest.mark.parametrize("frozen", [True, False], ids=["the same again", "none"])
-def test_old_pictures_are_not_acted_on(tmp_path, frozen: bool) -> None:
+@pytest.mark.parametrize("age", [0, 10**8, None], ids=["the same again", "two in turn", "none"])
+def test_old_pictures_are_not_acted_on(tmp_path, age: int | None) -> None:
     """Though they show the thing at its goal."""
     world = World(tmp_path, SHORT, x=0.56)
     world.stamp = 10**9
     world.speak()
-    world.silent = set() if frozen else {"camera"}
+    speak, stamps = world.speak, itertools.cycle((10**9 - (age or 0), 10**9))
+    world.speak = lambda: (setattr(world, "stamp", next(stamps)), speak())
+    world.silent = {"camera"} if age is None else set()
     result = world.run()
     assert (result.status_name, world.targets) == ("NOT_SEEN", [])
     assert result.remedy.startswith("camera/objects is silent about thing")
+    assert ("(the stamps of thing do not advance)" in result.remedy) == (age is not None)
+
+
+def test_a_thing_that_is_spelt_otherwise_is_told(tmp_path) -> None:
+    world = World(tmp_path, SHORT, x=0.6)
+    world.silent = {"camera"}
+    world.goals.hear_objects(pictures({"Thing": pin.SE3.Identity()}))
+    remedy = world.run().remedy
+    assert remedy.startswith("camera/objects is silent about thing from the start and tells of Thi")
 
 
 def test_an_arm_that_is_seen_inside_a_thing_is_told(tmp_path) -> None:
