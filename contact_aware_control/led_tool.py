@@ -42,6 +42,10 @@ HELD = 0.5
 REBOUND = 0.005
 """The reference goes back to so far ahead of a command that was knocked off what it presses [m]."""
 
+KNOCK = 0.05
+"""But no farther back than that from where it pressed last, or has been since: what leads a command
+astray, as a joint at its limit does, is no knock [m]."""
+
 BEHIND = 0.03
 """The way waits for a tool that is so far from it, along axes that do not give way [m]."""
 
@@ -143,7 +147,7 @@ class LedTool:
         self.hand = hand_links(robot)
         self.wanted, self.compliance = np.zeros(3), np.zeros(3)
         self.turns = np.zeros(3, dtype=bool)
-        self.offset, self.turn = np.zeros(3), np.zeros(3)
+        self.offset, self.turn, self._deepest = np.zeros(3), np.zeros(3), np.zeros(3)
         self.pressing, self.moment = np.zeros(3), np.zeros(3)
         self.tip = self.start.act(self.lever)
         self.hidden = self._blind = False
@@ -253,8 +257,10 @@ class LedTool:
         sought = side * np.minimum(np.abs(speed), PRESSING_SPEED)
         speed = np.where(speed * self.wanted > 0.0, sought, speed)
         # Knocked back, the command would come down again as fast as it can.
-        ahead = side * lead - REBOUND
-        off = (ahead > 0.0) & (side * self.pressing < HELD * np.abs(self.wanted))
+        ahead, presses = side * lead - REBOUND, side * self.pressing >= HELD * np.abs(self.wanted)
+        deepest = side * np.maximum(side * self._deepest, side * self.offset)
+        self._deepest = np.where(presses, self.offset, deepest)
+        off = (ahead > 0.0) & ~presses & (side * (self._deepest - self.offset) < KNOCK)
         speed = np.where(off, -side * np.minimum(ahead / self._period, self.fastest), speed)
         waits = ~soft | ((np.abs(lead) > AHEAD) & (lead * speed > 0.0))
         if self.hidden:

@@ -64,9 +64,12 @@ class GraphClient:
             namespace: Namespace of the robot; all other names are relative to it.
 
         Raises:
-            ConfigError: If an environment variable of ROS has no valid value.
+            ConfigError: If an environment variable of ROS has no valid value, or the namespace is
+                no name.
         """
         environment.check()
+        if namespace.strip("/"):
+            environment.check_name(namespace, "robot")
         self._context = Context()
         rclpy.init(context=self._context)
         self.node = rclpy.create_node(name, namespace=namespace, context=self._context)
@@ -106,8 +109,10 @@ class GraphClient:
             The full name, and its type.
 
         Raises:
+            ConfigError: If it can be none.
             CommunicationError: If there is no such name.
         """
+        environment.check_name(name, "name")
         full = self.node.resolve_topic_name(name)
         with suppress(CommunicationError):
             self.wait_until(lambda: full in known(), DISCOVERY)

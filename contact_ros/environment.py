@@ -1,8 +1,9 @@
-"""Environment variables of ROS, judged before ROS reads them."""
+"""Environment variables and names of ROS, judged before ROS reads them."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -18,6 +19,26 @@ RANGES = ("SUBNET", "LOCALHOST", "OFF", "SYSTEM_DEFAULT")
 
 PROFILES = "FASTRTPS_DEFAULT_PROFILES_FILE"
 NEWER_PROFILES = "FASTDDS_DEFAULT_PROFILES_FILE"
+
+
+NAME = re.compile(r"~?/?[A-Za-z_]\w*(/[A-Za-z_]\w*)*/?", re.ASCII)
+
+
+def check_name(name: str, what: str) -> None:
+    """Refuse what cannot be the name of a node, topic, service, action or robot.
+
+    Args:
+        name: The name, with slashes between its parts.
+        what: Of what, for the error.
+
+    Raises:
+        ConfigError: If it is none.
+    """
+    if not NAME.fullmatch(name):
+        raise ConfigError(
+            f"{what} '{name}' is no name in ROS (valid: letters, digits and underscores, no digit "
+            "first, parts joined by slashes)"
+        )
 
 
 def profiles_variable() -> str:

@@ -9,6 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from contact_core.base.config import merged, read_texts, unflatten
@@ -152,9 +153,10 @@ def _parameters(client: GraphClient, service: str, words: Sequence[str]) -> list
     messages = importlib.import_module("rcl_interfaces.msg")
     types = importlib.import_module("rcl_interfaces.srv").GetParameterTypes
     value_of = importlib.import_module("rclpy.parameter").get_parameter_value
-    parameters = []
+    parameters, given = [], {}
     for word in words:
         name, equals, text = word.partition("=")
+        given[name] = text
         if not equals or name not in there:
             raise ConfigError(f"'{word}' sets no parameter ({choices(sorted(there), name)})")
         parameters.append(messages.Parameter(name=name, value=value_of(text)))
@@ -163,9 +165,10 @@ def _parameters(client: GraphClient, service: str, words: Sequence[str]) -> list
                         PATIENCE).types  # fmt: skip
     of = messages.ParameterType
     for parameter, kind in zip(parameters, kinds, strict=True):
-        value = parameter.value
-        if (value.type, kind) == (of.PARAMETER_INTEGER, of.PARAMETER_DOUBLE):
-            value.type, value.double_value = kind, float(value.integer_value)
+        if kind == of.PARAMETER_DOUBLE:  # in YAML 1.1 neither 25 nor 2e1 has decimals
+            with suppress(ValueError):
+                text = given[parameter.name]
+                parameter.value = messages.ParameterValue(type=kind, double_value=float(text))
     return parameters
 
 

@@ -104,7 +104,10 @@ def read_calibration(path: Path, robot: Robot) -> Calibration:
         joints = list(values["joints"])
         masses = np.array(values.get("masses", ()), dtype=float)
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise ConfigError(f"{path} is no calibration of an arm: {error}") from error
+        raise ConfigError(
+            f"{path} is no calibration of an arm: {error} (valid: a file that 'contact-stack "
+            f"calibrate' has written, '{EXACT}', or '' for what is thinkable)"
+        ) from error
     size = 7 * robot.n + 2
     if joints != list(robot.joint_names):
         raise ConfigError(

@@ -21,6 +21,7 @@ import yaml
 
 from contact_core.base.errors import ConfigError, LaunchError, choices
 from contact_core.base.files import share
+from contact_ros.environment import check_name
 from contact_stack.launch.substitutions import SUBSTITUTIONS, substitute
 
 SUFFIX = ".launch.xml"
@@ -264,10 +265,16 @@ class _Parser:
     def _node(self, element: _Element) -> NodeAction:
         namespace = self._text(element, "namespace").strip("/")
         remaps = [child for child in element.children if child.tag == "remap"]
+        names = (self._text(element, "name"), namespace, *(self._text(c, "to") for c in remaps))
+        for name in filter(None, names):
+            try:
+                check_name(name, element.tag)
+            except ConfigError as error:
+                raise element.error(str(error)) from error
         return NodeAction(
             package=self._text(element, "pkg"),
             executable=self._text(element, "exec"),
-            name=self._text(element, "name") or None,
+            name=names[0] or None,
             namespace=f"/{namespace}" if namespace else None,
             arguments=tuple(shlex.split(self._text(element, "args"))),
             parameters=tuple(self._parameters(c) for c in element.children if c.tag == "param"),

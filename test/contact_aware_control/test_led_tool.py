@@ -9,6 +9,7 @@ from skill_bench import BENT, DOWN, PERIOD
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.led_tool import (
+    KNOCK,
     PRESSING_SPEED,
     REBOUND,
     TURN_DAMPING,
@@ -74,6 +75,19 @@ def test_a_force_through_its_tip_is_its_own_wherever_it_is_located(robot, contac
     assert through.offset[2] > 5e-3
     beside = led(robot, torque_of(robot, push, np.array([0.0, 0.8, 0.0])), doubted, **pressing)
     assert beside.offset[2] < 2e-3
+
+
+def test_a_command_that_goes_astray_is_not_followed_for_good(robot):
+    """A joint at its limit led it up by 18 cm, against the force, at 0.2 m/s."""
+    tool = led(robot, np.zeros(7), compliance=[0.0, 0.0, 1.0], wanted=[0.0, 0.0, 10.0], ticks=1)
+    command = BENT
+    for _ in range(200):
+        robot.update(command)
+        up = tool.start.rotation.T @ (-1e-3 * DOWN)
+        command = command + np.linalg.pinv(robot.tool_jacobian()[:3]) @ up
+        tool.feel(command, np.zeros(7))
+        tool.lead(tool.start, PERIOD, command)
+    assert -KNOCK - 0.01 < tool.offset[2] < -0.5 * KNOCK
 
 
 def test_knocked_off_what_it_presses_it_comes_back_slowly(robot):

@@ -132,7 +132,7 @@ def test_services_and_parameters(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["call", "refuse", "{}"]) == 1
     assert yaml.safe_load(capsys.readouterr().out) == {"success": False, "message": "not now"}
     assert cli.main(["call", "fake/set_parameters", "gain=3"]) == 0
-    assert cli.main(["call", "fake/set_parameters", "gain=2.5"]) == 0
+    assert cli.main(["call", "fake/set_parameters", "gain=25e-1"]) == 0
     assert cli.main(["call", "fake/set_parameters", "gain=often"]) == 1
     assert "successful: false" in capsys.readouterr().out
     assert cli.main(["call", "fake/get_parameters", "names=[gain]"]) == 0
@@ -156,6 +156,8 @@ def test_a_latched_message_is_printed(capsys: pytest.CaptureFixture[str]) -> Non
         (("call", "fake/set_parameters", "gian=1"), "did you mean gain?"),
         (("call", "refuse", "please=1"), "unknown field 'please' (there are no fields)"),
         (("echo", "latcht"), "did you mean /lbr/latched?"),
+        (("echo", "l\u00e4tched"), "name 'l\u00e4tched' is no name in ROS"),
+        (("call", "a b"), "name 'a b' is no name in ROS (valid: letters"),
         (("echo", "latched", "--field", "header.stam"), "did you mean stamp?"),
     ],
 )

@@ -217,6 +217,10 @@ BAD_FILES = {
     "unknown element <executable> in <launch>": "<executable cmd='ls'/>",
     "unknown element <env> in <node>": "<node pkg='p' exec='e'><env name='a' value='b'/></node>",
     "unknown attribute 'cwd' of <node>": "<node pkg='p' exec='e' cwd='/'/>",
+    "node '2lbr' is no name in ROS": "<node pkg='p' exec='e' namespace='2lbr'/>",
+    "node 'a b' is no name in ROS": (
+        "<node pkg='p' exec='e'><remap from='/clock' to='a b'/></node>"
+    ),
     'respawn="maybe" is unknown': "<node pkg='p' exec='e' respawn='maybe'/>",
     'respawn_delay="-1" is no time': "<node pkg='p' exec='e' respawn='true' respawn_delay='-1'/>",
     "unknown attribute 'type' of <param>": (
