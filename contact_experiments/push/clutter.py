@@ -132,9 +132,19 @@ CLUTTER = {
         {},
         {"cube/x": 0.56, "cube/y": 0.08, "other/x": 0.44, "other/y": 0.2},
     ),
+    "side by side": Clutter(
+        {"cube": (CUBE, (0.56, -0.06)), "other": (CUBE, (0.56, 0.06))},
+        {},
+        {"cube/x": 0.5, "cube/y": -0.15, "other/x": 0.62, "other/y": 0.15},
+    ),
+    "change places": Clutter(
+        {"cube": (CUBE, (0.56, -0.12)), "other": (CUBE, (0.56, 0.1))},
+        {},
+        {"cube/x": 0.56, "cube/y": 0.1, "other/x": 0.56, "other/y": -0.12},
+    ),
     "tip": Clutter({"box": ((0.06, 0.06, 0.2), (0.56, -0.1))}, {}, {"box/pitch": 0.5 * math.pi}),
 }
-"""What is in the way, a thing that makes room for another one first, and one that lies down."""
+"""What is in the way, things that make room for each other, and one that lies down."""
 
 
 def run_clutter(name: str, seed: int = 0, timeout: float = TIMEOUT) -> dict[str, Any]:

@@ -20,6 +20,8 @@ FAR = 0.3
 NEAR, COVER = 2e-3, 4e-3
 # Faces lie on each other if the product of their normals is so large.
 FLUSH = 0.99
+# A corner that is no farther than that from a shape is on it, or in it [m].
+TOUCHES = 1e-6
 # How often a way is halved to find where it crosses a rim.
 HALVINGS = 12
 
@@ -85,6 +87,9 @@ def find_spatial_contacts(
                     near = _at_rim(scene, shapes, known, second, first, near, 1.0)
                     near = _at_rim(scene, shapes, known, first, second, near, -1.0)
                     gap[s, i], n, place = near
+                    strays = gap[s], frame[s], normal[s]
+                    _drop_strays(scene, strays, first, second, n)
+                    _drop_strays(scene, strays, second, first, n)
                 for k in range(3):
                     point[s, i, k] = place[k]
             _fill_frame(n[0], n[1], n[2], frame[s, i])
@@ -137,6 +142,38 @@ def _nearest(
         return closest_points(shapes, polytope, a, b)
     x, y, z = x / apart, y / apart, z / apart
     return gap, (x, y, z), (p[0] - radius * x, p[1] - radius * y, p[2] - radius * z)
+
+
+@inner_kernel
+def _drop_strays(
+    scene: SpatialArrays,
+    known: tuple[np.ndarray, np.ndarray, np.ndarray],
+    upper: int,
+    lower: int,
+    direction: Vector,
+) -> None:
+    """Let corners of one shape be far away that another one would push out along its own face.
+
+    Where things of the same height stand face to face, the corners of each are in the top and
+    the bottom of the other one, if only by a hair, and would be pushed up and down at once.
+
+    Args:
+        scene: The scene.
+        known: Distances (P) [m], frames (P, 3, 3) and normal rows (P, n), of the probes at least;
+            changed.
+        upper: The shape with the corners.
+        lower: The other one.
+        direction: Along which the two touch.
+    """
+    (gap, frame, normal), (x, y, z) = known, direction
+    for i in range(scene.probe_pair.shape[0]):
+        ball = scene.probe_pair[i, 0]
+        if scene.probe_pair[i, 1] != lower or scene.probe_body[ball] != scene.shape_body[upper]:
+            continue
+        n = frame[i, 0]
+        if gap[i] < TOUCHES and abs(n[0] * x + n[1] * y + n[2] * z) < FLUSH:
+            gap[i] = FAR
+            normal[i, :] = 0.0
 
 
 @inner_kernel

@@ -5,12 +5,15 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import quadprog
+import yaml
 from own_scenes import HEIGHT, TOP, write_scene
 
 from contact_core.base.errors import ConfigError
 from contact_core.multibody.collision.shapes import shape_to_coal
 from contact_core.robot.robot import Robot
+from irs_planner.examples import build_problem
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics, SpatialQuasiDynamics
+from irs_planner.scene_problems import scene_problem
 from irs_planner.scenes import (
     load_spatial_scene,
     scene_from_mapping,
@@ -396,3 +399,24 @@ def test_where_the_origin_of_a_thing_is_does_not_matter(tmp_path):
         np.testing.assert_allclose(moved[1][:3], expected, atol=1e-7)
         turned += np.abs(moved[0][3:6]).max() > 1e-3
     assert turned > 10
+
+
+@pytest.mark.parametrize(("solid", "depth"), [("carton", 0.16), ("wedge", 0.12)])
+@pytest.mark.parametrize("inside", [-1e-4, 0.0, 5e-5, 1e-3])
+@pytest.mark.parametrize("turn", [0.0, -4e-4])
+def test_things_of_one_height_stand_face_to_face(tmp_path, solid, depth, inside, turn):
+    """Their corners are in top and bottom of each other, and the step had no solution."""
+    path = write_scene(tmp_path, solid)
+    scene = yaml.safe_load(path.read_text())
+    x, y, z = scene["objects"]["thing"]["xyz"]
+    scene["objects"]["thing"]["rpy"] = [0.0, 0.0, np.pi]
+    place = {"xyz": [x, y + depth - inside, z], "rpy": [0.0, 0.0, turn]}
+    scene["objects"]["twin"] = {"urdf": "thing.urdf", "free": True, **place}
+    path.write_text(yaml.safe_dump(scene))
+    problem = build_problem(scene_problem(str(path), {"thing/x": x + 0.1}))
+    state = problem.initial_state
+    for _ in range(5):
+        state = problem.dynamics.step(state, problem.initial_state[12:19])
+    # What overlaps goes apart, and nothing else moves.
+    moved = np.abs(state - problem.initial_state)[:12]
+    assert moved.max() < 3.0 * (abs(inside) + abs(turn)) + 1e-4
