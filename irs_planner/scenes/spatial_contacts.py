@@ -87,6 +87,7 @@ def find_spatial_contacts(
                     near = _at_rim(scene, shapes, known, second, first, near, 1.0)
                     near = _at_rim(scene, shapes, known, first, second, near, -1.0)
                     gap[s, i], n, place = near
+                if gap[s, i] < NEAR:
                     strays = gap[s], frame[s], normal[s]
                     _drop_strays(scene, strays, first, second, n)
                     _drop_strays(scene, strays, second, first, n)

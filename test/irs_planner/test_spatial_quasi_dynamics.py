@@ -401,8 +401,8 @@ def test_where_the_origin_of_a_thing_is_does_not_matter(tmp_path):
     assert turned > 10
 
 
-@pytest.mark.parametrize(("solid", "depth"), [("carton", 0.16), ("wedge", 0.12)])
-@pytest.mark.parametrize("inside", [-1e-4, 0.0, 5e-5, 1e-3])
+@pytest.mark.parametrize(("solid", "depth"), [("carton", 0.16), ("wedge", 0.12), ("can", 0.12)])
+@pytest.mark.parametrize("inside", [-1e-4, 0.0, 5e-5, 1e-3, 4e-3])
 @pytest.mark.parametrize("turn", [0.0, -4e-4])
 def test_things_of_one_height_stand_face_to_face(tmp_path, solid, depth, inside, turn):
     """Their corners are in top and bottom of each other, and the step had no solution."""
@@ -418,5 +418,7 @@ def test_things_of_one_height_stand_face_to_face(tmp_path, solid, depth, inside,
     for _ in range(5):
         state = problem.dynamics.step(state, problem.initial_state[12:19])
     # What overlaps goes apart, and nothing else moves.
-    moved = np.abs(state - problem.initial_state)[:12]
-    assert moved.max() < 3.0 * (abs(inside) + abs(turn)) + 1e-4
+    moved = np.abs(state - problem.initial_state)[:12] * np.tile(
+        [1.0, 1.0, 1.0, 0.06, 0.06, 0.06], 2
+    )
+    assert moved.max() < 1.5 * abs(inside) + 1e-4
