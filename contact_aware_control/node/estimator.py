@@ -29,7 +29,7 @@ from contact_aware_control.estimation.joint_torque import JointTorqueWatch, Torq
 from contact_aware_control.estimation.momentum_observer import MomentumObserver
 from contact_aware_control.estimation.tare import TareStatus
 from contact_aware_control.node.config import DRIVER, MOMENTUM_OBSERVER, EstimatorNodeConfig
-from contact_aware_control.node.memory import Memory
+from contact_aware_control.node.memory import EstimatorMemory
 from contact_aware_control.node.messages import ContactsMessage, held_shapes
 from contact_aware_control.precompile import precompile_estimator
 from contact_core.base.errors import ConfigError, choices
@@ -207,7 +207,7 @@ class EstimatorNode(GuardedNode):
             self._estimator.set_payload(
                 config.held.mass, np.array(config.held.center_of_mass), start_ns=0
             )
-        self._memory = Memory(self.get_fully_qualified_name(), description.fingerprint)
+        self._memory = EstimatorMemory(self.get_fully_qualified_name(), description.fingerprint)
         self._declared: SetPayload.Request | None = None
         # States have a thread of their own in real time.
         self._lock = threading.Lock()

@@ -24,7 +24,7 @@ OLDEST = 600.0
 """What was kept longer ago is not believed: a bias drifts [s]."""
 
 
-class Memory:
+class EstimatorMemory:
     """Keeps some arrays for the next process of the same name that the same launch starts."""
 
     def __init__(self, name: str, fingerprint: str) -> None:
