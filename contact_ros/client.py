@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
+from uuid import uuid4
 
 import rclpy
 from rcl_interfaces.srv import GetParameters
@@ -16,6 +17,7 @@ from rclpy.context import Context
 from rclpy.parameter import parameter_value_to_python
 from rclpy.qos import qos_profile_sensor_data
 from rclpy.task import Future
+from unique_identifier_msgs.msg import UUID
 
 from contact_core.base.errors import CommunicationError, choices
 from contact_ros import environment
@@ -228,7 +230,7 @@ class GraphClient:
         timeout: float = TIMEOUT,
         attempts: int = 1,
     ) -> SentGoal:
-        """Send a goal and wait until it is accepted.
+        """Send a goal and wait until it is accepted; one that is not answered is cancelled.
 
         Args:
             action_type: Type of the action.
@@ -250,14 +252,18 @@ class GraphClient:
         action = self._actions[key]
         self.wait_until(action.server_is_ready, timeout, f"nobody serves '{name}'")
         for left in reversed(range(attempts)):
+            number = UUID(uuid=list(uuid4().bytes))
             future = action.send_goal_async(
-                goal, feedback_callback=lambda message: on_feedback(message.feedback)
+                goal, lambda message: on_feedback(message.feedback), goal_uuid=number
             )
             try:
                 handle = self._result(future, timeout, name)
                 break
             except CommunicationError:
                 if not left:
+                    # It may have been accepted, and the answer was lost.
+                    accepted = action_type.Impl.SendGoalService.Response(accepted=True)
+                    ClientGoalHandle(action, number, accepted).cancel_goal_async()
                     raise
         if not handle.accepted:
             raise CommunicationError(f"'{name}' rejected the goal")

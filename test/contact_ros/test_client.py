@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
 
 import pytest
 from control_msgs.action import ParallelGripperCommand
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
@@ -42,6 +45,36 @@ def test_a_service_answers(client: GraphClient) -> None:
 
     client.node.create_service(Trigger, "ask", serve)
     assert client.call(Trigger, "ask", Trigger.Request()).message == "here"
+
+
+def test_a_goal_that_is_not_answered_is_cancelled(client: GraphClient) -> None:
+    """Its server may have accepted it, and the arm would move with nobody told."""
+    cancelled = threading.Event()
+
+    def accept(goal: object) -> GoalResponse:
+        time.sleep(0.5)
+        return GoalResponse.ACCEPT
+
+    def cancel(goal: object) -> CancelResponse:
+        cancelled.set()
+        return CancelResponse.ACCEPT
+
+    with GraphClient("host") as host:
+        server = ActionServer(
+            host.node, ParallelGripperCommand, "gripper", lambda goal: None,
+            goal_callback=accept, cancel_callback=cancel,
+            handle_accepted_callback=lambda goal: None,
+        )  # fmt: skip
+        hosting = threading.Thread(target=lambda: host.wait_until(cancelled.is_set, 20.0))
+        hosting.start()
+        client.find("gripper", client.servers)
+        with pytest.raises(CommunicationError, match=r"'gripper' did not answer within 0\.2 s"):
+            client.send(
+                ParallelGripperCommand, "gripper", ParallelGripperCommand.Goal(), timeout=0.2
+            )
+        hosting.join()
+        server.destroy()
+    assert cancelled.is_set()
 
 
 def test_whoever_does_not_answer_is_named(client: GraphClient) -> None:
