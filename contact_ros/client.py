@@ -262,7 +262,8 @@ class GraphClient:
             except CommunicationError:
                 if not left:
                     # It may have been accepted, and the answer was lost.
-                    accepted = action_type.Impl.SendGoalService.Response(accepted=True)
+                    kind: Any = action_type
+                    accepted = kind.Impl.SendGoalService.Response(accepted=True)
                     ClientGoalHandle(action, number, accepted).cancel_goal_async()
                     raise
         if not handle.accepted:
