@@ -86,6 +86,9 @@ BELIEVED = {
 """Field of a state -> largest magnitude an estimate can be made from [rad or Nm]."""
 
 
+KEEP_PERIOD = 5.0
+"""How often it keeps what it knows, unless a payload is declared [s]."""
+
 FAILED = (TareStatus.TOUCHED, TareStatus.VARIATION, TareStatus.BIAS)
 """Without a tare contacts are felt late, or in the wrong places."""
 
@@ -209,6 +212,7 @@ class EstimatorNode(GuardedNode):
             )
         self._memory = EstimatorMemory(self.get_fully_qualified_name(), description.fingerprint)
         self._declared: SetPayload.Request | None = None
+        self._next_kept = 0.0
         # States have a thread of their own in real time.
         self._lock = threading.Lock()
         self._stamp = 0
@@ -233,10 +237,13 @@ class EstimatorNode(GuardedNode):
         )
 
     def _remember(self) -> None:
-        if isinstance(self._estimator, ContactEstimator):
+        """Keep what is known, now and then: that takes a millisecond from the estimates."""
+        due = time.monotonic() >= self._next_kept
+        if due and isinstance(self._estimator, ContactEstimator):
             with self._lock:
                 memory = self._estimator.memory()
             if memory:
+                self._next_kept = time.monotonic() + KEEP_PERIOD
                 payload = b"" if self._declared is None else serialize_message(self._declared)
                 self._memory.keep({**memory, "payload": np.frombuffer(payload, dtype=np.uint8)})
 
@@ -400,7 +407,7 @@ class EstimatorNode(GuardedNode):
         shapes = held_shapes(request)
         with self._lock:
             self._estimator.set_payload(mass, center, start, shapes)
-            self._declared = request
+            self._declared, self._next_kept = request, 0.0
 
     def _health(self) -> Health:
         updates, self._updates = self._updates, 0
