@@ -8,6 +8,7 @@ once the node or the launch has ended in an orderly way.
 from __future__ import annotations
 
 import os
+import sys
 import time
 import zipfile
 from collections.abc import Mapping
@@ -19,6 +20,7 @@ import numpy as np
 
 from contact_core.base.files import cache_folder, replacement
 from contact_ros.entry_point import LAUNCHED
+from contact_ros.environment import DOMAIN
 
 OLDEST = 600.0
 """What was kept longer ago is not believed: a bias drifts [s]."""
@@ -34,9 +36,10 @@ class EstimatorMemory:
             name: Of the node, with its namespace.
             fingerprint: Of the robot; what another one has left is not believed.
         """
-        domain = os.environ.get("ROS_DOMAIN_ID", "0")
+        domain = os.environ.get(DOMAIN, "0")
         self._path = cache_folder("memory") / f"{domain}{name.replace('/', '_')}.npz"
-        self._owner = f"{fingerprint} {_parent()}" if LAUNCHED in os.environ else ""
+        launched = LAUNCHED in os.environ and sys.platform == "linux"
+        self._owner = f"{fingerprint} {_parent()}" if launched else ""
 
     def keep(self, values: Mapping[str, np.ndarray]) -> None:
         """Keep some arrays, in place of those before; a full disk is none of the node's business.
@@ -66,8 +69,9 @@ class EstimatorMemory:
 
     def forget(self) -> None:
         """Leave nothing: the node ends as it should."""
-        with suppress(OSError):
-            self._path.unlink()
+        if self._owner:
+            with suppress(OSError):
+                self._path.unlink()
 
 
 def _now() -> float:

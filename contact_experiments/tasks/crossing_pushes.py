@@ -6,28 +6,27 @@ and mass and friction are not quite what the planner takes them for.
 
 from __future__ import annotations
 
-import itertools
 import math
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import combinations, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 
 from contact_core.base.seeds import generator
-from contact_core.robot.scene import Scene, write_scene
+from contact_core.robot.scene import Scene
 from contact_experiments.control.touch_rig import TouchRig
 from contact_experiments.push.clutter import move_things
 from contact_experiments.tasks.random_objects import drawn
 from contact_experiments.tasks.random_pushes import ANGLE, POSITION, LyingObject, pushable
-from contact_stack.demo.push_anything.pusher import PushConditions
+from contact_stack.demo.push_anything.pusher import PushConditions, write_pushes_scene
 from contact_stack.demo.push_anything.task import (
     HOME,
     PUSHER_RADIUS,
-    TABLE,
     PushTask,
     seen_from_above,
 )
@@ -52,11 +51,11 @@ class CrossingPushes:
     """Where several objects are, and where they are to be.
 
     Attributes:
-        tasks: Of every object.
+        tasks: Name -> task of every object.
         conditions: What the planner does not know.
     """
 
-    tasks: tuple[PushTask, ...]
+    tasks: dict[str, PushTask]
     conditions: PushConditions
 
     @classmethod
@@ -76,60 +75,24 @@ class CrossingPushes:
             starts, goals = _poses(draw), _poses(draw)
             away = np.linalg.norm(starts[:, :2] - HOME, axis=1) > np.add(radii, 2.0 * PUSHER_RADIUS)
             ways = np.stack((starts, goals), axis=1)[:, :, :2]
-            apart = all(_are_apart(poses, radii) for poses in (starts, goals))
-            if (
-                away.all()
-                and apart
-                and any(itertools.starmap(_cross, itertools.combinations(ways, 2)))
-            ):
+            apart = _are_apart(starts, radii) and _are_apart(goals, radii)
+            if away.all() and apart and any(_cross(a, b) for a, b in combinations(ways, 2)):
                 break
         poses = zip(things, starts.tolist(), goals.tolist(), strict=True)
-        tasks = tuple(PushTask(t, tuple(s), tuple(g), POSITION, ANGLE) for t, s, g in poses)
+        tasks = {
+            f"thing{k}": PushTask(thing, tuple(start), tuple(goal), POSITION, ANGLE)
+            for k, (thing, start, goal) in enumerate(poses)
+        }
         return cls(tasks, PushConditions.draw(draw, whole_arm=True, timeout=TIMEOUT))
 
     @property
     def goal(self) -> dict[str, float]:
         """State -> goal [m, rad]."""
         return {
-            f"{_name(k)}/{axis}": value
-            for k, task in enumerate(self.tasks)
+            f"{name}/{axis}": value
+            for name, task in self.tasks.items()
             for axis, value in zip(AXES, task.goal, strict=True)
         }
-
-    def write(self, folder: Path, conditions: PushConditions) -> str:
-        """Write the scene, and the descriptions of all objects.
-
-        Args:
-            folder: Where the files are written.
-            conditions: How mass and friction differ from the usual.
-
-        Returns:
-            The scene's file.
-        """
-
-        def change(values: dict[str, Any]) -> None:
-            values["surfaces"]["smooth"]["friction"] *= conditions.friction
-            del values["objects"]["box"]
-            for k, task in enumerate(self.tasks):
-                thing, (x, y, yaw) = task.thing, task.start
-                values["objects"][_name(k)] = {
-                    "urdf": str(
-                        thing.weighing(thing.mass * conditions.mass).urdf(folder).resolve()
-                    ),
-                    "free": True,
-                    "xyz": [x, y, TABLE + task.thing.height],
-                    "rpy": [0.0, 0.0, yaw],
-                }
-
-        return str(write_scene("push_box", folder / "crossing.yaml", change))
-
-    def misses(self, poses: Sequence[np.ndarray]) -> list[tuple[float, float]]:
-        """Return how far every object is from its goal [m], [rad].
-
-        Args:
-            poses: (3) x, y [m] and yaw [rad] of each.
-        """
-        return [task.miss(pose) for task, pose in zip(self.tasks, poses, strict=True)]
 
 
 def run_crossing(seed: int, timeout: float = TIMEOUT) -> dict[str, Any]:
@@ -145,44 +108,41 @@ def run_crossing(seed: int, timeout: float = TIMEOUT) -> dict[str, Any]:
     Raises:
         ContactStackError: If the objects are not installed.
     """
-    case, config = CrossingPushes.draw(seed), MoverConfig()
-    with tempfile.TemporaryDirectory() as expected, tempfile.TemporaryDirectory() as true:
-        problem = build_problem(
-            scene_problem(case.write(Path(expected), PushConditions()), case.goal)
-        )
-        scene = Scene.load(case.write(Path(true), case.conditions))
+    case = CrossingPushes.draw(seed)
+    with tempfile.TemporaryDirectory() as folder:
+        expected = write_pushes_scene(case.tasks, PushConditions(), Path(folder))
+        problem = build_problem(scene_problem(str(expected), case.goal))
+        scene = Scene.load(str(write_pushes_scene(case.tasks, case.conditions, Path(folder))))
         rig = TouchRig(scene, seed)
     tolerance, names = problem.tolerance.copy(), problem.dynamics.state_names
     along = POSITION / math.sqrt(2.0)
     for name in case.goal:
         tolerance[names.index(name)] = ANGLE if name.endswith("yaw") else along
-    mover = ObjectMover(replace(problem, tolerance=tolerance), config, seed)
+    mover = ObjectMover(replace(problem, tolerance=tolerance), MoverConfig(), seed)
     camera = Camera(case.conditions.camera, seed)
-    objects = [_name(k) for k in range(len(case.tasks))]
+
+    def look() -> dict[str, pin.SE3]:
+        truth = rig.plant.truth()
+        return {name: truth.pose_of(name) for name in case.tasks}
 
     def see(now: int) -> None:
-        truth = rig.plant.truth()
-        for picture in camera.see(now, lambda: {name: truth.pose_of(name) for name in objects}):
+        for picture in camera.see(now, look):
             for name, pose in picture.poses.items():
                 mover.see(name, picture.stamp, pose)
 
     figures = move_things(scene, rig, mover, see, timeout)
-    truth = rig.plant.truth()
-    misses = case.misses([seen_from_above(truth.pose_of(name)) for name in objects])
+    poses = look()
+    misses = [task.miss(seen_from_above(poses[name])) for name, task in case.tasks.items()]
     there = [distance <= POSITION and angle <= ANGLE for distance, angle in misses]
     return {
         **figures,
         "seed": seed,
-        "objects": [task.thing.name for task in case.tasks],
+        "objects": [task.thing.name for task in case.tasks.values()],
         "reached": figures["reached"] and all(there),
         "there": sum(there),
         "left_mm": 1e3 * max(distance for distance, _ in misses),
         "left_deg": math.degrees(max(angle for _, angle in misses)),
     }
-
-
-def _name(number: int) -> str:
-    return f"thing{number}"
 
 
 def _poses(draw: np.random.Generator) -> np.ndarray:
@@ -195,7 +155,7 @@ def _poses(draw: np.random.Generator) -> np.ndarray:
 def _are_apart(poses: np.ndarray, radii: Sequence[float]) -> bool:
     return all(
         np.linalg.norm((poses[i] - poses[j])[:2]) >= radii[i] + radii[j] + BETWEEN
-        for i, j in itertools.combinations(range(len(poses)), 2)
+        for i, j in combinations(range(len(poses)), 2)
     )
 
 

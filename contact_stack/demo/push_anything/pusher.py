@@ -7,6 +7,7 @@ where the thing is believed to be and where the tool is.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -175,18 +176,36 @@ def write_push_scene(task: PushTask, conditions: PushConditions, folder: Path) -
     Returns:
         The scene's file, as an absolute path.
     """
-    thing = task.thing.weighing(task.thing.mass * conditions.mass)
-    x, y, turn = task.start
+    return write_pushes_scene({OBJECT: task}, conditions, folder)
+
+
+def write_pushes_scene(
+    tasks: Mapping[str, PushTask], conditions: PushConditions, folder: Path
+) -> Path:
+    """Write a scene, and the descriptions of several things that are pushed.
+
+    Args:
+        tasks: Name -> what is to be pushed where.
+        conditions: As :func:`write_push_scene` takes them.
+        folder: Where the files are written.
+
+    Returns:
+        The scene's file, as an absolute path.
+    """
 
     def change(values: dict[str, Any]) -> None:
         values["engine"] = conditions.engine
         values["surfaces"]["smooth"]["friction"] *= conditions.friction
         del values["objects"]["box"]
-        values["objects"][OBJECT] = {
-            "urdf": str(thing.urdf(folder).resolve()),
-            "free": True,
-            "xyz": [x, y, TABLE + thing.height],
-            "rpy": [0.0, 0.0, turn],
-        }
+        for name, task in tasks.items():
+            thing = task.thing.weighing(task.thing.mass * conditions.mass)
+            x, y, turn = task.start
+            values["objects"][name] = {
+                "urdf": str(thing.urdf(folder).resolve()),
+                "free": True,
+                "xyz": [x, y, TABLE + thing.height],
+                "rpy": [0.0, 0.0, turn],
+            }
 
-    return write_scene("push_box", folder / f"push_{thing.name}.yaml", change)
+    names = "_".join(task.thing.name for task in tasks.values())
+    return write_scene("push_box", folder / f"push_{names}.yaml", change)

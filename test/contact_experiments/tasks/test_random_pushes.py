@@ -60,9 +60,9 @@ def test_several_on_one_table_have_ways_that_cross_and_places_apart(pyramid):
     assert case.goal == CrossingPushes.draw(3).goal
     starts, goals = (
         np.array([pose[:2] for pose in poses])
-        for poses in zip(*((task.start, task.goal) for task in case.tasks), strict=True)
+        for poses in zip(*((task.start, task.goal) for task in case.tasks.values()), strict=True)
     )
-    far = 2.0 * case.tasks[0].thing.radius
+    far = 2.0 * case.tasks["thing0"].thing.radius
     for places in (starts, goals):
         assert all(np.linalg.norm(a - b) > far for a, b in itertools.combinations(places, 2))
     shares = [
