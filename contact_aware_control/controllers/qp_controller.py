@@ -233,7 +233,10 @@ class CondensedQpController(Controller):
             model = QuasistaticModel.at(self._stiffness, jacobian, ENVIRONMENT_COMPLIANCE)
         if inputs.offset is not None:
             unloaded = unloaded + inputs.offset / self._stiffness
-        force, contacts = self._prediction.predict(model, contacts, inputs.position, unloaded)
+        blind = inputs.contacts is None and inputs.unexplained_force == 0.0
+        force, contacts = self._prediction.predict(
+            model, contacts, inputs.position, unloaded, blind=blind
+        )
         return contacts, model, force
 
     def _nominal(

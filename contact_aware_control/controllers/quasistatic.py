@@ -13,6 +13,7 @@ difference to the measurement corrects it: :class:`ForcePrediction`.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -156,8 +157,9 @@ class ForcePrediction:
     a model that lags, too.
 
     An estimator that has not found the place of a contact yet may report any force: then
-    nothing is corrected, and the larger of model and measurement counts. A difference of more than
-    MAX_EXCESS force limits counts as that many.
+    nothing is corrected, and the larger of model and measurement counts. Where nobody reports any
+    force, the model counts: what was measured once is gone when the arm has given way. A difference
+    of more than MAX_EXCESS force limits counts as that many.
     """
 
     def __init__(self, config: ForceConfig, period: float, damping: JointDamping) -> None:
@@ -181,6 +183,7 @@ class ForcePrediction:
         contacts: ContactSet,
         q: np.ndarray,
         command: np.ndarray,
+        blind: bool,
     ) -> tuple[np.ndarray, ContactSet]:
         """Predict the forces under the present command.
 
@@ -189,9 +192,11 @@ class ForcePrediction:
             contacts: The contacts, with what is known of their forces since the last tick.
             q: (n) measured configuration [rad].
             command: (n) present command, without what the springs carry beside contacts [rad].
+            blind: Whether nothing has been measured.
 
         Returns:
-            (lam_hat (nc) [N], the contacts with what is known now).
+            (lam_hat (nc) [N], the contacts with what is known now; what was not measured is what
+            is predicted).
         """
         if not contacts.active:
             return np.zeros(0), contacts._replace(position=q)
@@ -226,9 +231,14 @@ class ForcePrediction:
                 difference = measured - lagging - bias
                 bias += self._gain * min(max(difference, -largest), largest)
                 predicted[i] = min(modelled + bias, measured + LEAD * contact.limit)
+            elif blind:
+                predicted[i], measured = max(modelled + bias, 0.0), math.nan
             else:
                 predicted[i] = max(modelled + bias, measured)
             memories.append(ForceMemory(bias, rate, lagging, measured))
+        if blind:
+            forces = zip(contacts.active, predicted.tolist(), strict=True)
+            contacts = contacts._replace(active=tuple(c._replace(force=f) for c, f in forces))
         return predicted, contacts._replace(memories=tuple(memories), position=q)
 
 

@@ -49,8 +49,8 @@ class RememberedContacts:
     def keep(self):
         self.set = self.selection.keep(self.set)
 
-    def predict(self, prediction, model, q, command):
-        force, self.set = prediction.predict(model, self.set, q, command)
+    def predict(self, prediction, model, q, command, blind=False):
+        force, self.set = prediction.predict(model, self.set, q, command, blind)
         return force
 
     @property
@@ -213,20 +213,25 @@ def test_old_forces_do_not_change_the_bias(contacts, contact):
     contacts.update([contact(10.0 * UP, POINT)], {})
     contacts.keep()
     model = QuasistaticModel.at(K, contacts.jacobian(7))
-    contacts.predict(prediction, model, np.zeros(7), np.zeros(7))
+    contacts.predict(prediction, model, np.zeros(7), np.zeros(7), blind=True)
     assert contacts.biases[0] == 0.0
 
 
-def test_old_force_counts_if_it_is_worse_than_the_modelled_one(contacts, contact):
+@pytest.mark.parametrize("blind", [False, True], ids=["doubtful", "not measured"])
+def test_doubtful_force_counts_if_it_is_worse_than_the_modelled_one(contacts, contact, blind):
+    """And one that was measured once does not."""
     prediction = ForcePrediction(ForceConfig(), PERIOD, DAMPING)
-    contacts.update([contact(10.0 * UP, POINT)], {})
-    contacts.keep()
+    contacts.update([contact(10.0 * UP, POINT, identifiable=False)], {})
+    if blind:
+        contacts.keep()
     model = QuasistaticModel.at(K, contacts.jacobian(7))
-    assert contacts.predict(prediction, model, np.zeros(7), np.zeros(7)) == [10.0]
+    force = contacts.predict(prediction, model, np.zeros(7), np.zeros(7), blind)
+    assert force == [0.0 if blind else 10.0]
     contacts.set = contacts.set._replace(position=None)  # It does not move there.
     pressed = 20.0 * model.deflection[:, 0]
-    predicted = contacts.predict(prediction, model, pressed, np.zeros(7))
+    predicted = contacts.predict(prediction, model, pressed, np.zeros(7), blind)
     assert predicted[0] == pytest.approx(20.0)
+    assert contacts.active[0].force == pytest.approx(20.0 if blind else 10.0)
 
 
 def test_forces_at_an_unknown_place_do_not_change_the_bias(contacts, contact):

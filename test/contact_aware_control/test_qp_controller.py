@@ -189,6 +189,21 @@ def test_blind_step_never_pushes_further(robot, contact):
     assert careful.damping_weight >= BLIND_WEIGHT
 
 
+def test_blind_arm_gives_way_only_to_what_its_springs_still_feel(robot, contact):
+    """It presses on something rigid; the force that was measured last is gone as it gives way."""
+    point = robot.link_pose(WRIST).translation - [0.0, 0.0, 0.07]
+    row = UP @ robot.point_jacobian(WRIST, point)
+    controller = controller_of(robot, Q - 0.3 * row / np.linalg.norm(row))
+    command, report = Q - 15.0 * row / K, [contact(15.0 * UP, point)]
+    for k in range(600):
+        force = max(row @ (Q - command) / (row @ (row / K)), 0.0)
+        given = inputs(report, q=command + force * row / K, command=command, conservative=k > 0)
+        output = controller.step(given)
+        command, report = output.command, None
+    assert force == pytest.approx(CONSERVATIVE_SHARE * 15.0, rel=0.02)
+    np.testing.assert_allclose(output.measured_force, force, rtol=0.02)
+
+
 def test_force_at_a_doubtful_place_keeps_a_margin(robot, contact):
     point = robot.link_pose(WRIST).translation - [0.0, 0.0, 0.07]
     row = UP @ robot.point_jacobian(WRIST, point)
