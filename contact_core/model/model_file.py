@@ -17,7 +17,7 @@ from contact_core.base.errors import ModelError
 from contact_core.model.elements import check_elements, parse, place
 from contact_core.model.extensions import check_numbers, read_extensions
 from contact_core.model.mjcf.attach import attach_models
-from contact_core.model.sdf import SDF, has_old_axes, sdf_to_urdf
+from contact_core.model.sdf import SDF, has_old_axes, says, sdf_to_urdf
 from contact_core.model.vocabulary import REASONS, TABLES
 
 # Schemes of a mesh's file name whose first part is the name of a package or model.
@@ -205,7 +205,7 @@ def _include_models(
         path = _file_of_model(uri, folder, roots)
         if path is None:
             raise ModelError(f"{where}: include '{uri}' ({spot}): cannot find it")
-        if path in within or child.get("merge") == "true":
+        if path in within or says(child, "merge"):
             wrong = "includes itself" if path in within else "is merged (valid: a model of its own)"
             raise ModelError(f"{where}: include '{uri}' ({spot}) {wrong}")
         check_elements(child, where, TABLES[SDF], REASONS)

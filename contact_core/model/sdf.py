@@ -15,7 +15,7 @@ import numpy as np
 import pinocchio as pin
 
 from contact_core.base.errors import ModelError, ModelWarning, choices
-from contact_core.model.elements import named
+from contact_core.model.elements import named, place
 from contact_core.model.extensions import (
     ARMATURE,
     GEAR,
@@ -46,6 +46,7 @@ _FRAMES = ("link", "joint", "frame", "model")  # elements with a frame of their 
 _AXES_IN_JOINTS = (1, 5)  # the version from which axes are not in the model's frame
 _ENDLESS = 1e16  # SDF's way to say that there is no limit
 _NONE = 1e305  # ours, in a URDF
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
 def sdf_to_urdf(root: ElementTree.Element) -> ElementTree.Element:
@@ -116,8 +117,23 @@ def _joined(scope: str, name: str) -> str:
     return f"{scope}{_SCOPE}{name}" if scope else name
 
 
-def _says(element: ElementTree.Element, path: str, default: str = "false") -> bool:
-    return element.findtext(path, default).strip() in ("true", "1")
+def says(element: ElementTree.Element, name: str, default: str = "false") -> bool:
+    """Return whether an attribute or element of a SDF says yes, in small letters or large ones.
+
+    Args:
+        element: What has it.
+        name: Its name.
+        default: What holds where there is none, or nothing in it.
+
+    Raises:
+        ModelError: If it is no boolean.
+    """
+    given = (element.get(name) or element.findtext(name) or "").strip()
+    word = (given or default).lower()
+    if word not in _BOOLEANS:
+        spot = place(element, "")
+        raise ModelError(f"{element.tag}: {name} is '{given}' ({spot}; {choices(_BOOLEANS)})")
+    return _BOOLEANS[word]
 
 
 class _Reader:
@@ -155,7 +171,7 @@ class _Reader:
     def read(self) -> None:
         """Read links, then joints, then what floats."""
         for name, element in self.elements.items():
-            own = element.tag == "model" and _says(element, "self_collide")
+            own = element.tag == "model" and says(element, "self_collide")
             if own and not self.several:
                 warnings.warn(
                     f"model '{name}' collides with itself: ask for it, World.collide_with_itself",
@@ -190,7 +206,7 @@ class _Reader:
     def _is_static(self, name: str) -> bool:
         """Whether a model that holds a link, at any depth, is static."""
         while name := self._outer(name):
-            if _says(self.elements[name], "static"):
+            if says(self.elements[name], "static"):
                 return True
         return False
 
@@ -282,10 +298,10 @@ class _Reader:
             while outer := self._outer(owner):
                 owner = outer
             link.set(OWNER, owner)
-            link.set(TOUCHES_OWN, str(_says(self.elements[owner], "self_collide")).lower())
-        if not _says(source, "gravity", "true"):
+            link.set(TOUCHES_OWN, str(says(self.elements[owner], "self_collide")).lower())
+        if not says(source, "gravity", "true"):
             link.set(WEIGHTLESS, "true")
-        if _says(source, "kinematic"):
+        if says(source, "kinematic"):
             raise ModelError(f"link '{own}' is kinematic (valid: World.add's kinematic)")
         self._add_inertial(link, name, source.find("inertial"))
         for collision in source.findall("collision"):
@@ -295,7 +311,7 @@ class _Reader:
         self, link: ElementTree.Element, name: str, source: ElementTree.Element | None
     ) -> None:
         source = ElementTree.Element("inertial") if source is None else source
-        if source.get("auto") == "true" or source.find("fluid_added_mass") is not None:
+        if says(source, "auto") or source.find("fluid_added_mass") is not None:
             raise ModelError(
                 f"link '{self._name(name)}': inertial auto or in a fluid (valid: mass and inertia)"
             )
@@ -381,7 +397,7 @@ class _Reader:
         xyz = axis.find("xyz")
         direction = np.array(axis.findtext("xyz", "0 0 1").split(), dtype=float)
         frame = xyz.get("expressed_in") if xyz is not None else None
-        if self.old_axes or axis.findtext("use_parent_model_frame", "0").strip() in ("1", "true"):
+        if self.old_axes or says(axis, "use_parent_model_frame"):
             frame = _HERE
         if frame:
             turn = self._pose(self._resolve(frame, self._outer(name))).rotation
@@ -472,7 +488,7 @@ def _pose(element: ElementTree.Element) -> pin.SE3:
     if pose.get("rotation_format") == "quat_xyzw" and len(numbers) == 7:
         turn = pin.Quaternion(numbers[6], *numbers[3:6]).normalized().matrix()
     elif len(numbers) == 6:
-        degrees = pose.get("degrees") in ("true", "1")
+        degrees = says(pose, "degrees")
         turn = pin.rpy.rpyToMatrix(np.deg2rad(numbers[3:]) if degrees else numbers[3:])
     else:
         raise ModelError(f"a pose must be 6 numbers, or 7 with a quaternion, got '{pose.text}'")

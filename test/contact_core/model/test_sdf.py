@@ -45,6 +45,27 @@ def test_a_model_floats_unless_it_is_static_or_held(tmp_path):
     assert [(body.joint, body.kind) for body in held.bodies] == [("j", REVOLUTE)]
 
 
+@pytest.mark.parametrize("yes", ["true", "True", "TRUE", "1", " true "])
+def test_booleans_are_read_in_small_letters_and_large_ones(tmp_path, yes):
+    kept = sdf(f"<static>{yes}</static>" + link("a"))
+    assert read_articulation(urdf(kept, tmp_path)).bodies == ()
+    (heavy,) = read_articulation(urdf(sdf(link("a", f"<gravity>{yes}</gravity>")), tmp_path)).bodies
+    assert heavy.weight == 1.0
+    turned = sdf(f'<pose degrees="{yes.strip()}">0 0 0 0 0 90</pose>' + link("a"))
+    (body,) = read_articulation(urdf(turned, tmp_path)).bodies
+    np.testing.assert_allclose(body.placement.rotation[:, 0], [0.0, 1.0, 0.0], atol=1e-9)
+    axis = f"<xyz>1 0 0</xyz><use_parent_model_frame>{yes}</use_parent_model_frame>"
+    text = sdf(link("a", pose=f"0 0 0 0 0 {np.pi / 2}") + joint("j", "world", "a", axis=axis))
+    (body,) = read_articulation(urdf(text, tmp_path)).bodies
+    assert body.axis == pytest.approx((0.0, -1.0, 0.0))
+    (tmp_path / "part.sdf").write_text(sdf(link("a")))
+    include = f"<uri>part.sdf</uri><static>{yes}</static>"
+    text = f"<sdf version='1.9'><world name='w'><include>{include}</include></world></sdf>"
+    assert read_articulation(urdf(text, tmp_path)).bodies == ()
+    with pytest.raises(ModelError, match=r"include 'part.sdf' \(line 1\) is merged"):
+        urdf(text.replace("<include>", f"<include merge='{yes.strip()}'>"), tmp_path)
+
+
 def test_a_joint_may_be_elsewhere_than_its_child(tmp_path):
     text = sdf(
         "<pose>0 0 1 0 0 0</pose>" + link("a", pose="1 0 0 0 0 0")
@@ -144,6 +165,11 @@ def geometry(content):
 
 
 REFUSED = [
+    (
+        sdf("<static>yes</static>" + link("a")),
+        r"model: static is 'yes' \(line 1 of the SDF; valid: true, 1, false, 0\)",
+    ),
+    (sdf('<pose degrees="on">0 0 0 0 0 90</pose>' + link("a")), "pose: degrees is 'on'"),
     (sdf(link("a") + joint("j", "world", "a", "screw")), r"type 'screw' \(valid: revolute, cont"),
     (
         sdf(link("a") + joint("j", "world", "a", "ball", "<xyz>0 0 1</xyz><dynamics><friction>2"
