@@ -107,14 +107,16 @@ def check_uncoupled(text: str, arm_joints: Sequence[str], gripper_joint: str = "
 
 
 def malformed(robot: ElementTree.Element, where: str) -> Iterator[str]:
-    """Yield the attributes that are not the numbers they have to be, and limits that are reversed.
+    """Yield joints that make no tree, attributes that are no numbers, and limits that are reversed.
 
-    Pinocchio's parser refuses most numbers, but only drops a whole inertial. Looks are not checked.
+    Pinocchio's parser refuses most numbers, but only drops a whole inertial, and links that are
+    carried in a circle. Looks are not checked.
 
     Args:
         robot: Root element of the URDF.
         where: What it is.
     """
+    yield from _loops(robot, where)
     for owner in robot:
         for element in _without_looks(owner):
             for key, count in _NUMBERS.get(element.tag, {}).items():
@@ -135,6 +137,30 @@ def malformed(robot: ElementTree.Element, where: str) -> Iterator[str]:
                         f"joint '{owner.get('name', '')}': limit lower='{lower}' upper='{upper}' "
                         f"({place(element, where)}; valid: lower <= upper)"
                     )
+
+
+def _loops(robot: ElementTree.Element, where: str) -> Iterator[str]:
+    above: dict[str, tuple[str, str]] = {}
+    for joint in robot.findall("joint"):
+        name, spot = joint.get("name", ""), place(joint, where)
+        parent, child = (
+            next((end.get("link", "") for end in joint.findall(tag)), "")
+            for tag in ("parent", "child")
+        )
+        if child in above:
+            yield (
+                f"link '{child}' is the child of joint '{above[child][0]}' and of joint '{name}' "
+                f"({spot}; valid: of one)"
+            )
+        above[child] = name, parent
+    for link in above:
+        joints, at = list[str](), link
+        while at in above and above[at][0] not in joints:
+            name, at = above[at]
+            joints.append(name)
+        if at == link:
+            names = ", ".join(f"'{name}'" for name in joints)
+            yield f"joints carry links in a circle: {names} (valid: from one root link on)"
 
 
 def _without_looks(element: ElementTree.Element) -> Iterator[ElementTree.Element]:

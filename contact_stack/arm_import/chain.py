@@ -76,7 +76,7 @@ class LinkTree:
         self._carrier = {_end(joint, "child"): name for name, joint in self.joints.items()}
 
     def _check(self) -> None:
-        """Check that links and joints are one tree or several."""
+        """Check names, and that all links and axes are there."""
         for tag in ("link", "joint"):
             names = [element.get("name", "") for element in self.robot.findall(tag)]
             twice = next((name for name in names if names.count(name) > 1), None)
@@ -87,19 +87,10 @@ class LinkTree:
                 if link not in self.links:
                     raise ModelError(f"joint '{name}': no link '{link}' "
                                      f"({choices(self.links, link)})")  # fmt: skip
-            child = self.child(name)
-            if self._carrier[child] != name:
-                raise ModelError(f"joints {name} and {self._carrier[child]} both carry link "
-                                 f"'{child}' (valid: one joint)")  # fmt: skip
             axis = joint.find("axis")
             text = "1 0 0" if axis is None else axis.get("xyz", "1 0 0")
             if self.kind(name) in MOVING and not any(float(word) for word in text.split()):
                 raise ModelError(f"joint '{name}' has the axis '{text}' (valid: a direction)")
-        roots = [link for link in self.links if link not in self._carrier]
-        lost = set(self.links).difference(*map(self.below, roots))
-        if lost:
-            raise ModelError(f"joints close a loop of links {', '.join(sorted(lost))} (valid: a "
-                             "tree, with a root link)")  # fmt: skip
 
     def _turn(self, link: str) -> np.ndarray:
         turn = np.eye(3)

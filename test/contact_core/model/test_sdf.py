@@ -181,6 +181,11 @@ REFUSED = [
         sdf(link("a") + link("b") + joint("j", "a", "b") + joint("k", "world", "b")),
         "joints form a loop",
     ),
+    (
+        sdf(link("a") + link("b") + joint("j", "a", "b") + joint("k", "b", "a")),
+        "joints carry links in a circle: 'j', 'k' .valid: from one root link on",
+    ),
+    (sdf(link("a") + joint("j", "a", "a")), "joints carry links in a circle: 'j'"),
     (geometry("<ellipsoid/>"), "link 'a': collision 'c' is ellipsoid .valid: box, sphere"),
     (geometry("<box/>"), "box '' has no size"),
     (sdf(link("a", pose="0 0 x 0 0 0")), "a number that is none: .*'x'"),

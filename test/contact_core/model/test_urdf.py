@@ -5,6 +5,7 @@ import pinocchio as pin
 import pytest
 
 from contact_core.base.errors import ModelError
+from contact_core.model.model_file import self_contained
 from contact_core.model.urdf import lock_joints, read_tree
 from contact_core.robot.robot import Robot
 
@@ -38,6 +39,29 @@ def test_the_error_names_what_is_wrong(right, wrong, message):
     assert right in GOOD
     with pytest.raises(ModelError, match=f"cannot read the URDF: .*{message}"):
         read_tree(GOOD.replace(right, wrong))
+
+
+@pytest.mark.parametrize(
+    ("joint", "message"),
+    [
+        (
+            '<joint name="k" type="fixed"><parent link="base"/><child link="c"/></joint>',
+            r"link 'c' is the child of joint 'elbow' and of joint 'k' \(line 5; valid: of one\)",
+        ),
+        (
+            '<joint name="k" type="fixed"><parent link="c"/><child link="base"/></joint>',
+            "joints carry links in a circle: 'elbow', 'k'",
+        ),
+        (
+            '<link name="d"/><joint name="k" type="fixed"><parent link="d"/><child link="d"/>'
+            "</joint>",
+            "joints carry links in a circle: 'k'",
+        ),
+    ],
+)
+def test_joints_make_a_tree(tmp_path, joint, message):
+    with pytest.raises(ModelError, match=message):
+        self_contained(GOOD.replace("</robot>", joint + "</robot>"), "it", tmp_path)
 
 
 def chain(*joints):
