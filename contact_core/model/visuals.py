@@ -96,7 +96,7 @@ def read_visuals(model: pin.Model, urdf: str) -> list[pin.GeometryObject]:
 
 def _without_missing(urdf: str) -> str:
     """Return a URDF whose links look as they collide where a mesh cannot be read."""
-    robot, missing = ElementTree.fromstring(urdf), []
+    robot, missing = parse(urdf, "the URDF"), []
     for link in robot.iter("link"):
         for visual in link.findall("visual"):
             mesh = visual.find("geometry/mesh")

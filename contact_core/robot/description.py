@@ -318,7 +318,7 @@ class RobotDescription:
     @property
     def base_link(self) -> str:
         """Name of the root link, whose frame is the world frame."""
-        return _root_link(ElementTree.fromstring(self.urdf), self.name)
+        return _root_link(parse(self.urdf, self.name), self.name)
 
     @property
     def open_position(self) -> float:
@@ -449,7 +449,7 @@ def _urdf_solids(urdf: str, repair: bool) -> Iterator[tuple[coal.CollisionGeomet
     model = read_tree(urdf)
     if repair:
         urdf = _without_missing(urdf)
-    elements = collision_elements(urdf, repair)
+    elements = collision_elements(parse(urdf, "the URDF"), repair)
     try:
         solids = read_solids(model, urdf, pin.GeometryType.COLLISION)
     except (ValueError, RuntimeError) as error:
@@ -579,7 +579,7 @@ def compose(name: str, parts: Sequence[Part]) -> str:
     """
     robot = ElementTree.Element("robot", name=name)
     for part in parts:
-        source = ElementTree.fromstring(read_urdf(part.urdf))
+        source = parse(read_urdf(part.urdf), part.urdf)
         # The newest version has all that the others have.
         if source.get("version", "") > robot.get("version", ""):
             robot.set("version", source.get("version", ""))

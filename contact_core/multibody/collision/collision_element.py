@@ -54,18 +54,17 @@ class CollisionElement:
     wrong: str = ""
 
 
-def collision_elements(urdf: str, repair: bool = False) -> list[CollisionElement]:
+def collision_elements(robot: ElementTree.Element, repair: bool = False) -> list[CollisionElement]:
     """Return the collision elements of a URDF, in the order of the file.
 
     Args:
-        urdf: Text of the URDF.
+        robot: Its root element.
         repair: Whether those without a size are wanted, too.
 
     Raises:
         ModelError: If one has no geometry we know, or no size; the message names its link.
     """
     elements = []
-    robot = ElementTree.fromstring(urdf)
     for link in robot.iter("link"):
         body = link.get("name", "")
         for number, collision in enumerate(link.findall("collision")):

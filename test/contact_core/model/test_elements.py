@@ -195,7 +195,7 @@ def test_a_collision_of_two_shapes_is_refused():
     text = f"""<robot name="r"><link name="a"><collision><geometry>{shapes}</geometry></collision>
       </link></robot>"""
     with pytest.raises(ModelError, match=r"collision 'a_0' has box, sphere \(valid: sphere"):
-        collision_elements(text)
+        collision_elements(parse(text, "it"))
 
 
 ROBOT = """<robot name="r"><link name="base"/><joint name="j" type="revolute">

@@ -7,8 +7,9 @@ import pinocchio as pin
 import pytest
 import yaml
 
-from contact_core.base.errors import ConfigError, ModelError
+from contact_core.base.errors import ConfigError, ModelError, ModelWarning
 from contact_core.base.files import share
+from contact_core.model.visuals import read_visuals
 from contact_core.multibody.collision.shapes import ShapeKind, shape_from_coal, triangles_to_coal
 from contact_core.robot.description import (
     Part,
@@ -104,6 +105,24 @@ def test_every_collision_shape_has_a_name_of_its_own(robot):
         names = [shape.name for shape in collision_shapes(text)]
         assert len(set(names)) == len(names)
         assert all(names)
+
+
+def test_comments_may_hold_dashes(tmp_path):
+    """As for the parsers of others, whatever is asked of such a file."""
+    file = tmp_path / "r.urdf"
+    file.write_text(
+        f"""<robot name="r"><!-- a -- b --><link name="l"><visual><geometry>
+          <mesh filename="{tmp_path}/gone.obj"/></geometry></visual><collision><geometry>
+          <sphere radius="1"/></geometry></collision></link></robot>"""
+    )
+    text = read_urdf(file)
+    assert "--" in text.partition("<link")[0]
+    (ball,) = collision_shapes(text)
+    assert ball.body == "l"
+    with pytest.warns(ModelWarning, match="drawn as the links collide"):
+        assert len(read_visuals(pin.buildModelFromXML(text), text)) == 1
+    assert '<link name="l">' in compose("r", [Part(urdf=str(file))])
+    assert RobotDescription("r", text, (), "l", None, "").base_link == "l"
 
 
 def test_unknown_mount_link_is_named():

@@ -1,5 +1,7 @@
 """Collision elements the URDF parser would leave out in silence are refused by name."""
 
+import xml.etree.ElementTree as ElementTree
+
 import pytest
 
 from contact_core.base.errors import ModelError
@@ -13,7 +15,9 @@ LINK = """<robot name="r"><link name="brick">
 
 
 def test_names_and_links():
-    elements = collision_elements(LINK.format(geometry='<mesh filename="a.stl"/>'))
+    elements = collision_elements(
+        ElementTree.fromstring(LINK.format(geometry='<mesh filename="a.stl"/>'))
+    )
     assert [(e.link, e.name, e.geometry, e.filename) for e in elements] == [
         ("brick", "brick_0", "sphere", ""),
         ("brick", "horn", "mesh", "a.stl"),
