@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
 
@@ -169,6 +170,12 @@ def _from_tree(
         else:
             bodies.append(_body(model, joint, parent, mimics, elements))
         last[joint] = len(bodies) - 1
+    for name, count in Counter(body.joint for body in bodies).items():
+        if count > 1:
+            raise ModelError(
+                f"{count} joints are called '{name}' (valid: names that differ; a planar joint has "
+                "NAME_x, NAME_y and NAME_yaw, what floats has root_joint)"
+            )
     _check_mass_matrix(model, mimics)
     links = {
         frame.name: (last[frame.parentJoint], frame.placement)

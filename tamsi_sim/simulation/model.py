@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
@@ -50,6 +50,7 @@ MAX_START = 1e-3
 POINTS_PER_SHAPE, MIN_POINTS = 8, 512
 EARTH = (0.0, 0.0, -9.81)
 Item = TypeVar("Item")
+_APART = "valid: names that differ also where they are INSTANCE/NAME"
 
 
 @dataclass(frozen=True)
@@ -302,6 +303,8 @@ class _Builder:
         q, dof = self.places[key] = len(self.q), len(rows.joints["q"])
         if body.kind == FREE:
             name = instance.name if instance.free else f"{instance.name}/{body.joint}"
+            if name in self.free_bodies:
+                raise ModelError(f"two bodies that float are '{name}' ({_APART})")
             self.free_bodies[name] = q, dof
         elif body.kind == BALL:
             self.ball_joints[key] = q, dof
@@ -595,11 +598,16 @@ def _add_laws(
 
 
 def _unique_names(
-    owned: Mapping[tuple[str, str], Item], among: Iterable[tuple[str, str]]
+    owned: Mapping[tuple[str, str], Item], among: Collection[tuple[str, str]]
 ) -> dict[str, Item]:
-    """Name things of several instances, those of the same name by their instances, too."""
+    """Name things of several instances, those of the same name by their instances, too.
+
+    Raises:
+        ModelError: If two are called the same then.
+    """
     count = Counter(name for _, name in among)
-    return {
-        name if count[name] == 1 else f"{instance}/{name}": item
-        for (instance, name), item in owned.items()
-    }
+    names = {key: key[1] if count[key[1]] == 1 else "/".join(key) for key in among}
+    for name, owners in Counter(names.values()).items():
+        if owners > 1:
+            raise ModelError(f"{owners} joints, actuators or tendons are '{name}' ({_APART})")
+    return {names[key]: item for key, item in owned.items()}

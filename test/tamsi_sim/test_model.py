@@ -71,6 +71,23 @@ def test_unknown_shape_is_named():
         shape_from_coal(coal.Cone(0.1, 0.2), "horn")
 
 
+def test_names_differ_also_with_those_of_their_instances():
+    """One took the place of the other in silence."""
+    turn = """<robot name="r"><link name="base"/><joint name="{}" type="{}"><parent link="base"/>
+      <child link="bar"/><axis xyz="0 0 1"/></joint><link name="bar"><inertial><mass value="1"/>
+      <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>"""
+
+    def things(kind):
+        names = (("a", "b/j"), ("c", "b/j"), ("a/b", "j"), ("d", "j"))
+        return [Instance(name, turn.format(joint, kind)) for name, joint in names]
+
+    assert list(build(*things("continuous")[1:]).joints) == ["b/j", "a/b/j", "d/j"]
+    with pytest.raises(ModelError, match="2 joints, actuators or tendons are 'a/b/j'"):
+        build(*things("continuous"))
+    with pytest.raises(ModelError, match="two bodies that float are 'a/b/j'"):
+        build(*things("floating"))
+
+
 @pytest.mark.parametrize("mass", ["nan", "inf"])
 def test_mass_must_be_a_number(mass):
     with pytest.raises(ModelError, match=r"body 'brick' has mass"):

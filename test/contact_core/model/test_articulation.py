@@ -48,6 +48,14 @@ def test_a_planar_joint_slides_in_the_plane_of_its_axis_and_turns_about_it(axis)
     assert [body.inertia.mass for body in (x, y, yaw)] == [0.0, 0.0, 2.0]
 
 
+@pytest.mark.parametrize("name", ["p_x", "p_y", "p_yaw"])
+def test_a_planar_joint_needs_three_names(name):
+    """The other joint took over its coordinate: the mass matrix had a row of zeros."""
+    text = robot(joint("p", "planar", "a", "b"), joint(name, "prismatic", "b", "c"), links="abc")
+    with pytest.raises(ModelError, match=f"2 joints are called '{name}' .valid: names that diff"):
+        read_articulation(text)
+
+
 def test_a_floating_joint_is_a_free_body():
     (body,) = read_articulation(robot(joint("j", "floating", "a", "b"), links="ab")).bodies
     assert body.kind == FREE
