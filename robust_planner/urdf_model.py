@@ -17,7 +17,7 @@ import numpy as np
 import pinocchio as pin
 
 from contact_core.base.errors import ModelError, ModelWarning, choices
-from contact_core.model.elements import parse
+from contact_core.model.elements import parse, read_text
 from contact_core.model.extensions import ARMATURE
 from contact_core.model.model_file import self_contained
 from robust_planner.contact_model import (
@@ -68,8 +68,8 @@ def load_urdf(
             no plan knows is a ModelWarning, and one of every plan.
     """
     try:
-        urdf = self_contained(path.read_text(), str(path), path.absolute().parent)
-    except (OSError, UnicodeDecodeError, ModelError) as error:
+        urdf = self_contained(read_text(path), str(path), path.absolute().parent)
+    except (OSError, ModelError) as error:
         raise PlanningProblemError(f"cannot read the model {path}: {error}") from error
     return parse_urdf(urdf, str(path), contacts, actuated, dimension, obstacles)
 

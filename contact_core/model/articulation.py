@@ -264,7 +264,9 @@ def _planar_bodies(
 ) -> Iterator[MovingBody]:
     """Two slides in the plane and a turn about its normal, URDF's axis, of the same losses."""
     name, axis = str(model.names[joint]), element.find("axis")
-    normal = np.array((axis.get("xyz", "") if axis is not None else "1 0 0").split(), dtype=float)
+    normal = np.array(
+        (axis.get("xyz", "1 0 0") if axis is not None else "1 0 0").split(), dtype=float
+    )
     normal /= np.linalg.norm(normal)
     # For the normal z the slides are x and y, and for another one they follow it cyclically.
     start = (int(np.argmax(np.abs(normal))) + 1) % 3

@@ -15,11 +15,13 @@ reader would take the first, unless both say the same.
 
 from __future__ import annotations
 
+import codecs
 import re
 import warnings
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from xml.parsers import expat
 
 from contact_core.base.errors import ModelError, ModelWarning
@@ -27,6 +29,8 @@ from contact_core.base.errors import ModelError, ModelWarning
 ONCE = "<once>"  # key of a table; no name in XML
 _MARKS = ".?#!"
 _AGAIN = "2"
+_DECLARED = re.compile(rb"<\?xml[^>]*?\bencoding\s*=\s*[\"']([\w.-]+)")
+_HEAD = 1 << 8  # bytes in which a file says its encoding
 _COMMENT = re.compile("<!--.*?-->", re.DOTALL)
 _OFF = {"", "false", "disable", "none", "auto", "inf", "-inf"}
 # What switches the others off switches these on.
@@ -44,6 +48,30 @@ class LocatedElement(ElementTree.Element):
 
     line = 0
     source = ""
+
+
+def read_text(path: Path) -> str:
+    """Return the text of an XML file in the encoding that it declares.
+
+    Args:
+        path: The file.
+
+    Raises:
+        OSError: If it cannot be read.
+        ModelError: If it is not a text in this encoding, or we do not know that.
+    """
+    with path.open("rb") as stream:
+        head = stream.read(_HEAD)
+    declared = _DECLARED.match(head.removeprefix(codecs.BOM_UTF8).lstrip())
+    encoding = declared[1].decode() if declared else "utf-8"
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    elif encoding.lower() in ("utf-8", "utf-16"):  # A declaration in single bytes is not UTF-16.
+        encoding = "utf-8-sig"
+    try:
+        return path.read_text(encoding)
+    except (UnicodeError, LookupError) as error:
+        raise ModelError(f"{path} is not a text file: {error}") from error
 
 
 def parse(text: str, where: str) -> ElementTree.Element:

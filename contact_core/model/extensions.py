@@ -106,7 +106,10 @@ def read_extensions(robot: ElementTree.Element, where: str) -> bool:
         joint.attrib.pop(ARMATURE, None)  # It is ours.
     check_numbers(robot, where)
     _check_quaternions(robot, where)
-    completed = _complete_inertials(robot, where)
+    axes = [axis for axis in robot.findall("joint/axis") if "xyz" not in axis.attrib]
+    for axis in axes:
+        axis.set("xyz", "1 0 0")  # The parser takes the default where there is no axis alone.
+    completed = _complete_inertials(robot, where) or bool(axes)
     rotors = _read_rotors(robot, where)
     surfaces = read_surfaces(robot, where)
     planes = _read_planes(robot, where)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from contact_core.base.errors import ModelError
-from contact_core.model.elements import check_elements, parse, place
+from contact_core.model.elements import check_elements, parse, place, read_text
 from contact_core.model.extensions import check_numbers, read_extensions
 from contact_core.model.mjcf.attach import attach_models
 from contact_core.model.sdf import SDF, has_old_axes, says, sdf_to_urdf
@@ -63,7 +63,8 @@ def self_contained(text: str, where: str, folder: Path, roots: Sequence[Path] = 
             raise ModelError(f"{where}: {error}") from error
         check_numbers(robot, where)
     else:
-        changed = read_extensions(robot, where)
+        # The parser of URDFs knows no entities.
+        changed = read_extensions(robot, where) or "<!ENTITY" in text
     for mesh in robot.iter("mesh"):
         name = mesh.get("filename", "")
         found = find_mesh(name, folder, roots)
@@ -143,7 +144,7 @@ def _one_mjcf(
         if path is None or path in within:
             reason = "cannot find" if path is None else "it attaches itself:"
             raise ModelError(f"{where}: {reason} the attached file '{name}'")
-        part = parse(path.read_text(), str(path))
+        part = parse(read_text(path), str(path))
         _check_expanded(part, str(path))
         return _one_mjcf(part, str(path), path.parent, roots, (*within, path))
 
@@ -182,7 +183,7 @@ def _include(
             raise ModelError(f"{where}: cannot find the included file '{name}'")
         if path in within:
             raise ModelError(f"{where}: '{name}' includes itself")
-        part = parse(path.read_text(), str(path))
+        part = parse(read_text(path), str(path))
         _check_expanded(part, str(path))
         _include(part, where, folders, (*within, path))
         children += list(part)
@@ -209,7 +210,7 @@ def _include_models(
             wrong = "includes itself" if path in within else "is merged (valid: a model of its own)"
             raise ModelError(f"{where}: include '{uri}' ({spot}) {wrong}")
         check_elements(child, where, TABLES[SDF], REASONS)
-        part = parse(path.read_text(), str(path))
+        part = parse(read_text(path), str(path))
         _check_expanded(part, str(path))
         model = part.find("model")
         if part.tag != SDF or model is None:
@@ -231,7 +232,7 @@ def _file_of_model(uri: str, folder: Path, roots: Sequence[Path]) -> Path | None
             return path.resolve()
         listing = path / "model.config"
         if listing.is_file():
-            files = [e.text or "" for e in parse(listing.read_text(), str(listing)).iter("sdf")]
+            files = [e.text or "" for e in parse(read_text(listing), str(listing)).iter("sdf")]
             path = path / (files[-1].strip() if files else "model.sdf")
             if path.is_file():
                 return path.resolve()

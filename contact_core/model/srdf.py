@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from contact_core.base.errors import ConfigError, ModelError
-from contact_core.model.elements import parse
+from contact_core.model.elements import parse, read_text
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Srdf:
             ModelError: If it is not well-formed, or a position is no number.
         """
         try:
-            root = parse(Path(path).read_text(), str(path))
+            root = parse(read_text(Path(path)), str(path))
         except OSError as error:
             raise ConfigError(f"cannot read {path}: {error.strerror}") from error
         disabled = root.iter("disable_collisions")

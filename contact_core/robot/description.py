@@ -26,7 +26,7 @@ from contact_core.base.config import (
 )
 from contact_core.base.errors import ConfigError, ModelError, ModelWarning, choices
 from contact_core.base.files import find_shared
-from contact_core.model.elements import parse
+from contact_core.model.elements import parse, read_text
 from contact_core.model.mesh_file import read_solids
 from contact_core.model.mjcf.model import read_mjcf
 from contact_core.model.model_file import MJCF, self_contained
@@ -546,19 +546,17 @@ def read_urdf(urdf: str | Path, roots: Sequence[str | Path] = ()) -> str:
 
     Raises:
         ConfigError: If there is no such file.
-        ModelError: If it is not well-formed XML.
+        ModelError: If it is no text, or not well-formed XML.
     """
     path = Path(urdf)
     if not path.is_absolute() and (shipped := find_shared("description", str(urdf))):
         path = shipped
     try:
-        text = path.read_text()
+        text = read_text(path)
     except OSError as error:
         raise ConfigError(
             f"cannot find or read {path.absolute()}, nor one below description/: {error.strerror}"
         ) from error
-    except UnicodeDecodeError as error:
-        raise ModelError(f"{path} is not a text file: {error}") from error
     return self_contained(text, str(path), path.absolute().parent, [Path(root) for root in roots])
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from contact_core.base.errors import ConfigError, ModelError, ModelWarning, choices
 from contact_core.base.lazy import pip_install
-from contact_core.model.elements import parse
+from contact_core.model.elements import parse, read_text
 from contact_core.model.model_file import MJCF, self_contained
 from contact_core.model.vocabulary import TABLES
 from contact_core.model.xacro import SUFFIX, expand
@@ -137,10 +137,7 @@ def read_source(
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ModelWarning)
-        try:
-            text = path.read_text()
-        except UnicodeDecodeError as error:
-            raise ModelError(f"{path} is not a text file: {error}") from error
+        text = read_text(path)
         if path.suffix == SUFFIX or "xmlns:xacro" in text[:_HEAD]:
             text = expand(path, roots, arguments)
         elif arguments:

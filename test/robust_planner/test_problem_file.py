@@ -178,7 +178,7 @@ def test_a_height_needs_a_coordinate_that_lifts(tmp_path: Path) -> None:
 def test_a_model_that_is_no_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "leg.urdf"
     path.write_bytes(LEG.replace("leg", "l\u00e4g").encode("latin-1"))
-    with pytest.raises(PlanningProblemError, match=r"cannot read the model .*leg\.urdf: 'utf-8'"):
+    with pytest.raises(PlanningProblemError, match=r"leg\.urdf is not a text file: 'utf-8'"):
         load_urdf(path, {"heel": ("foot", (0.0, 0.0, 0.0))}, ["slide"], 3)
 
 

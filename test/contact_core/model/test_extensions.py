@@ -25,6 +25,18 @@ def urdf(content="", kind="revolute", inside="", limit='effort="9" velocity="9"'
     return f'<robot name="r"><link name="base"/>{joints}{content}</robot>'
 
 
+@pytest.mark.parametrize("kind", ["revolute", "prismatic", "planar"])
+def test_an_axis_without_numbers_is_the_default(tmp_path, kind):
+    """The parser took none at all, and the inertia was blamed."""
+    empty = urdf(kind=kind).replace('<axis xyz="0 1 0"/>', "<axis/>")
+    default = urdf(kind=kind).replace('<axis xyz="0 1 0"/>', "")
+    found, expected = (
+        [b.axis for b in read_articulation(self_contained(text, "it", tmp_path)).bodies]
+        for text in (empty, default)
+    )
+    assert found == expected
+
+
 def transmission(joint, inertia, gear=""):
     """Return a transmission with a rotor."""
     ratio = f'<drake:gear_ratio value="{gear}"/>' if gear else ""

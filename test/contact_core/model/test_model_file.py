@@ -4,6 +4,7 @@ import pytest
 from concave_meshes import WIDTH, trough, write_obj
 
 from contact_core.base.errors import ConfigError, ModelError, ModelWarning
+from contact_core.model.articulation import read_articulation
 from contact_core.model.elements import parse
 from contact_core.model.model_file import find_mesh, self_contained
 from contact_core.multibody.collision import convex_parts
@@ -68,6 +69,42 @@ def test_a_package_is_found_where_ros_or_the_caller_says(package, tmp_path, monk
         monkeypatch.setenv(variable, str(moved if variable[0] == "R" else moved.parent))
     roots = [] if variable else [moved / "some_robot"]
     assert find_mesh(name, elsewhere, roots) == moved / "some_robot" / "meshes" / "cube.obj"
+
+
+@pytest.mark.parametrize(
+    ("declared", "codec"),
+    [
+        ("", "utf-8"),
+        ("utf-8", "utf-8-sig"),
+        ("ISO-8859-1", "latin1"),
+        ("windows-1252", "cp1252"),
+        ("UTF-16", "utf-16"),
+        ("UTF-16", "utf-8"),
+    ],
+)
+def test_a_file_is_read_in_the_encoding_that_it_declares(tmp_path, declared, codec):
+    head = f'<?xml version="1.0" encoding="{declared}"?>' if declared else ""
+    text = head + urdf("cube.obj").replace('name="a"', 'name="bügel"')
+    (tmp_path / "cube.obj").write_text(CUBE)
+    (tmp_path / "r.urdf").write_bytes(text.encode(codec))
+    (shape,) = collision_shapes(read_urdf(tmp_path / "r.urdf"), meshes=True)
+    assert shape.body == "bügel"
+
+
+@pytest.mark.parametrize("declared", ["utf-8", "klingon"])
+def test_a_file_in_no_encoding_is_named(tmp_path, declared):
+    text = f'<?xml version="1.0" encoding="{declared}"?><robot name="bügel"/>'
+    (tmp_path / "r.urdf").write_bytes(text.encode("latin1"))
+    with pytest.raises(ModelError, match=f"r.urdf is not a text file: .*{declared}"):
+        read_urdf(tmp_path / "r.urdf")
+
+
+def test_entities_stand_for_what_they_say(tmp_path):
+    text = """<!DOCTYPE robot [<!ENTITY m "2">]><robot name="r"><link name="a"><inertial>
+      <mass value="&m;"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+      </link></robot>"""
+    (body,) = read_articulation(self_contained(text, "it", tmp_path), free=True).bodies
+    assert body.inertia.mass == 2.0
 
 
 def test_a_file_in_the_current_folder_is_found(tmp_path, monkeypatch):
