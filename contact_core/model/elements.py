@@ -31,7 +31,7 @@ _MARKS = ".?#!"
 _AGAIN = "2"
 _DECLARED = re.compile(rb"<\?xml[^>]*?\bencoding\s*=\s*[\"']([\w.-]+)")
 _HEAD = 1 << 8  # bytes in which a file says its encoding
-_COMMENT = re.compile("<!--.*?-->", re.DOTALL)
+COMMENT = re.compile("<!--.*?-->", re.DOTALL)
 _OFF = {"", "false", "disable", "none", "auto", "inf", "-inf"}
 # What switches the others off switches these on.
 _ON = {"gravity": {"true", "1"}, "actuation": {"enable"}}
@@ -94,7 +94,7 @@ def parse(text: str, where: str) -> ElementTree.Element:
     except expat.ExpatError as error:
         with suppress(expat.ExpatError):
             # The parsers of others accept two dashes within a comment.
-            return _parsed(_COMMENT.sub(lambda comment: _plain(comment[0]), text), where)
+            return _parsed(COMMENT.sub(lambda comment: _plain(comment[0]), text), where)
         raise ModelError(f"{where} is not valid XML: {error}") from error
 
 

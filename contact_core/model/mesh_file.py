@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import codecs
 import json
 import re
 import struct
@@ -16,15 +17,15 @@ import coal
 import numpy as np
 import pinocchio as pin
 
+from contact_core.model.elements import COMMENT
 from contact_core.multibody.collision.convex_mesh import hull_to_coal
 from contact_core.multibody.collision.shapes import (
     triangles_from_coal,
     triangles_to_coal,
 )
 
-_UNIT = re.compile(rb"<unit\b[^>]*?\bmeter\s*=\s*[\"']([^\"']+)[\"']")
+_UNIT = re.compile(r"<unit\b[^>]*?\bmeter\s*=\s*[\"']([^\"']+)[\"']")
 _CLOSED = 1e-6  # areas that should cancel out are rounded numbers
-_HEAD = 1 << 16  # bytes in which a DAE says its unit
 _HEADER = 12  # bytes of a GLB before its parts, which begin with their size and kind
 _DATA = "data:application/octet-stream;base64,"
 _TURNED = (".dae", ".gltf", ".glb")
@@ -57,9 +58,12 @@ def load_mesh(file: str | Path, scale: np.ndarray) -> coal.BVHModelBase:
 
 
 def _metres(file: Path) -> float:
-    """Metres per unit of a DAE."""
-    with file.open("rb") as stream:
-        found = _UNIT.search(stream.read(_HEAD))
+    """Metres per unit of a DAE, which its first asset says."""
+    raw = file.read_bytes()
+    wide = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    # All others are like ASCII in what is looked for, and may lie about themselves.
+    text = raw.decode("utf-16" if wide else "latin-1")
+    found = _UNIT.search(COMMENT.sub("", text).partition("</asset>")[0])
     value = float(found[1]) if found else 1.0
     if not 0.0 < value < np.inf:
         raise ValueError(f"{file} has a unit of {value:g} m")

@@ -55,6 +55,17 @@ def test_the_unit_of_a_dae_is_read(tmp_path, unit, metres):
         assert found.max() < 700.0 * metres
 
 
+@pytest.mark.parametrize("codec", ["utf-8", "latin1", "utf-16"])
+@pytest.mark.parametrize("before", ['<!-- <unit meter="5"/> -- -->', f"<!--{70000 * ' '}-->", ""])
+def test_the_unit_of_a_dae_is_that_of_the_whole_file(tmp_path, before, codec):
+    nested = '<geometry id="g"><asset><unit meter="7"/></asset>'
+    asset = f"<title>Bügel</title>{before}<unit meter='0.01'/>"
+    file = tmp_path / "m.dae"
+    file.write_bytes(DAE.format(unit=asset).replace('<geometry id="g">', nested).encode(codec))
+    points, _ = triangles_from_coal(load_mesh(file, np.ones(3)))
+    np.testing.assert_allclose(extent(points), [2.0, 4.0, 6.0])
+
+
 @pytest.mark.parametrize("kind", ["glb", "gltf"])
 def test_y_of_a_gltf_is_up(tmp_path, kind):
     trimesh = pytest.importorskip("trimesh")
