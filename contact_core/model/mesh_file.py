@@ -8,6 +8,7 @@ import json
 import re
 import struct
 import tempfile
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import coal
 import numpy as np
 import pinocchio as pin
 
-from contact_core.model.elements import COMMENT
+from contact_core.model.elements import COMMENT, parse
 from contact_core.multibody.collision.convex_mesh import hull_to_coal
 from contact_core.multibody.collision.shapes import (
     triangles_from_coal,
@@ -28,6 +29,11 @@ _UNIT = re.compile(r"<unit\b[^>]*?\bmeter\s*=\s*[\"']([^\"']+)[\"']")
 _CLOSED = 1e-6  # areas that should cancel out are rounded numbers
 _HEADER = 12  # bytes of a GLB before its parts, which begin with their size and kind
 _DATA = "data:application/octet-stream;base64,"
+# Extensions of glTF that say where corners are in a way that the loader does not know.
+_UNREAD = {
+    "KHR_mesh_quantization", "KHR_meshopt_compression", "EXT_meshopt_compression",
+    "KHR_draco_mesh_compression",
+}  # fmt: skip
 _TURNED = (".dae", ".gltf", ".glb")
 # A glTF has y up; what is forward there, z, becomes -y.
 _Z_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
@@ -78,6 +84,9 @@ def _load_gltf(file: Path) -> coal.BVHModelBase:
     """
     try:
         content, data = _parts(file.read_bytes())
+        unread = _UNREAD.intersection(content.get("extensionsRequired", []))
+        if unread:
+            raise ValueError(f"it needs {', '.join(sorted(unread))} (valid: without)")
         for buffer in content.get("buffers", []):
             uri = buffer.get("uri")
             if uri is not None and not uri.startswith("data:"):
@@ -126,10 +135,22 @@ def read_solids(model: pin.Model, urdf: str, kind: pin.GeometryType) -> list[pin
         ValueError: If a mesh cannot be read.
         RuntimeError: If Pinocchio cannot read the text.
     """
-    solids = list(pin.buildGeomFromUrdfString(model, urdf, kind).geometryObjects)
+    robot, own = parse(urdf, "the URDF"), dict[str, tuple[str, np.ndarray]]()
+    for link in robot.findall("link"):
+        for number, element in enumerate(link.findall(kind.name.lower())):
+            for mesh in element.findall("geometry/mesh"):
+                file = mesh.get("filename", "").removeprefix("file://")
+                if file.lower().endswith(_TURNED):
+                    scale = np.array(mesh.get("scale", "1 1 1").split(), dtype=float)
+                    # As Pinocchio numbers them, which is given something else for a moment.
+                    own[f"{link.get('name')}_{number}"] = file, scale
+                    mesh.tag = "sphere"
+                    mesh.set("radius", "1")
+    text = ElementTree.tostring(robot, encoding="unicode") if own else urdf
+    solids = list(pin.buildGeomFromUrdfString(model, text, kind).geometryObjects)
     for solid in solids:
-        if solid.meshPath.lower().endswith(_TURNED):
-            solid.geometry = load_mesh(solid.meshPath, solid.meshScale)
+        if solid.name in own:
+            solid.geometry = load_mesh(*own[solid.name])
     return solids
 
 

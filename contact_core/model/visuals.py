@@ -12,7 +12,7 @@ import pinocchio as pin
 
 from contact_core.base.errors import ModelError, ModelWarning
 from contact_core.model.elements import parse
-from contact_core.model.mesh_file import read_solids
+from contact_core.model.mesh_file import load_mesh, read_solids
 from contact_core.model.mjcf.geom import Geom
 from contact_core.model.mjcf.model import read_mjcf
 from contact_core.model.model_file import MJCF
@@ -118,7 +118,7 @@ def _without_missing(urdf: str) -> str:
 
 def _is_readable(file: str) -> bool:
     try:
-        coal.MeshLoader().load(file.removeprefix("file://"), np.ones(3))
+        load_mesh(file.removeprefix("file://"), np.ones(3))
     except (ValueError, RuntimeError):
         return False
     return True

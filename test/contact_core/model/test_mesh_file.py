@@ -1,12 +1,15 @@
 """Meshes are in metres and upright, whatever unit and axis their files have."""
 
+import json
+
 import numpy as np
 import pinocchio as pin
 import pytest
 from concave_meshes import WALL, WIDTH, trough
 
+from contact_core.base.errors import ModelError
 from contact_core.model.mesh_file import load_mesh, shared_inertia
-from contact_core.model.visuals import visuals
+from contact_core.model.visuals import read_visuals, visuals
 from contact_core.multibody.collision.shapes import triangles_from_coal, triangles_to_coal
 from contact_core.robot.description import collision_shapes
 
@@ -76,6 +79,30 @@ def test_y_of_a_gltf_is_up(tmp_path, kind):
     (shape,) = collision_shapes(urdf(file, "1 2 3"), meshes=True)
     np.testing.assert_allclose(shape.shape.size, [0.1, 0.6, 0.6], rtol=1e-6)
     np.testing.assert_allclose(shape.placement.translation, [0.0, -0.2, 0.6], atol=1e-6)
+
+
+def test_the_data_of_a_gltf_may_be_in_a_file_of_any_name(tmp_path):
+    trimesh = pytest.importorskip("trimesh")
+    file = tmp_path / "box.gltf"
+    trimesh.creation.box(extents=(0.2, 0.4, 0.6)).export(file)
+    content = json.loads(file.read_text())
+    for number, buffer in enumerate(content["buffers"]):
+        (tmp_path / buffer["uri"]).rename(tmp_path / f"fußball {number}.bin")
+        buffer["uri"] = f"fu%C3%9Fball%20{number}.bin"
+    file.write_text(json.dumps(content))
+    (shape,) = collision_shapes(urdf(file), meshes=True)
+    np.testing.assert_allclose(shape.shape.size, [0.1, 0.3, 0.2], rtol=1e-6)
+    (seen,) = read_visuals(pin.buildModelFromXML(urdf(file)), urdf(file))
+    np.testing.assert_allclose(extent(triangles_from_coal(seen.geometry)[0]), [0.2, 0.6, 0.4])
+
+
+def test_a_gltf_whose_corners_are_coded_is_named(tmp_path):
+    file = tmp_path / "m.gltf"
+    file.write_text('{"extensionsRequired": ["KHR_materials_unlit", "KHR_mesh_quantization"]}')
+    with pytest.raises(
+        ModelError, match=r"link 'a'.*m\.gltf .* needs KHR_mesh_quantization .valid"
+    ):
+        collision_shapes(urdf(file), meshes=True)
 
 
 @pytest.mark.parametrize("kind", ["glb", "gltf"])
