@@ -366,9 +366,10 @@ class _Reader:
         carrier = self._name(child)
         if not offset.isIdentity(1e-12):
             carrier = f"{name}_carrier"
+            while carrier in map(self._name, self.elements):
+                carrier += "_"
             ElementTree.SubElement(self.robot, "link", name=carrier)
-            child_name = self._name(child)
-            self._connect(f"{name}_to_{child_name}", "fixed", carrier, child_name, offset)
+            self._connect(carrier, "fixed", carrier, self._name(child), offset)
         in_urdf = "floating" if kind == BALL else kind
         at = self._pose(parent).actInv(place) if parent else place
         joint = self._connect(name, in_urdf, self._name(parent), carrier, at)

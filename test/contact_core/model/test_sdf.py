@@ -78,6 +78,21 @@ def test_a_joint_may_be_elsewhere_than_its_child(tmp_path):
     np.testing.assert_allclose(articulation.links["a"][1].translation, [0.0, -2.0, 0.0])
 
 
+@pytest.mark.parametrize(
+    ("second", "last"),
+    [("j_carrier", "k"), ("j_carrier", "j_carrier_"), ("b", "j_carrier"), ("b", "j_to_a")],
+)
+def test_names_may_be_like_those_that_we_add(tmp_path, second, last):
+    aside = "<pose>0 2 0 0 0 0</pose>"
+    text = sdf(
+        link("a") + link(second) + joint("j", "world", "a", pose=aside)
+        + joint(last, "a", second, pose=aside)
+    )  # fmt: skip
+    articulation = read_articulation(urdf(text, tmp_path))
+    assert [body.joint for body in articulation.bodies] == ["j", last]
+    np.testing.assert_allclose(articulation.links["a"][1].translation, [0.0, -2.0, 0.0])
+
+
 def test_a_ball_joint_may_be_on_a_link_that_moves(tmp_path):
     text = sdf(link("a") + link("b") + joint("j", "world", "a") + joint("k", "a", "b", "ball"))
     hinge, ball = read_articulation(urdf(text, tmp_path)).bodies
