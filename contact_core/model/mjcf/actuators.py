@@ -20,7 +20,7 @@ from contact_core.model.mjcf.document import (
     symmetric,
     vector,
 )
-from contact_core.model.mjcf.tendon import Length
+from contact_core.model.mjcf.tendon import ENDLESS, Length
 from contact_core.model.moving_body import Tendon
 
 _TRANSMISSIONS = ("joint", "jointinparent")
@@ -36,12 +36,14 @@ class _Transmission:
         coefficients: Joint -> the coordinate per its own, others that follow it among them.
         ratio: The coordinate per the joint's.
         offset: The coordinate where the joint's is zero.
+        stroke: Between what the file limits the coordinate.
     """
 
     joint: str
     coefficients: Mapping[str, float]
     ratio: float = 1.0
     offset: float = 0.0
+    stroke: tuple[float, float] = ENDLESS
 
 
 def read_actuators(
@@ -78,12 +80,10 @@ def read_actuators(
     sums: dict[str, float] = defaultdict(float)
     found: dict[str, Actuator] = {}
     elsewhere, unknown = [], []
-    strokes = {**ranges, **{name: (t.law.lower, t.law.upper) for name, t in tendons.items()}}
-    for count, element in enumerate(document.sections("actuator")):
+    for name, element in document.named("actuator", "actuator"):
         if element.tag not in ACTUATORS:
             raise ModelError(f"actuator: unknown '{element.tag}' ({choices(ACTUATORS)})")
         attributes = document.attributes(element)
-        name = attributes.get("name", f"actuator_{count}")
         where = f"{element.tag} '{attributes.get('name', '')}'"
         joint = next((attributes[key] for key in _TRANSMISSIONS if key in attributes), None)
         if joint is not None and joint not in (*ranges, *floating):
@@ -91,16 +91,16 @@ def read_actuators(
         moved = (
             _through(attributes.get("tendon", ""), lengths)
             if joint is None
-            else _Transmission(joint, {joint: 1.0})
+            else _Transmission(joint, {joint: 1.0}, stroke=ranges.get(joint, ENDLESS))
         )
-        if moved is None or moved.joint not in strokes:
+        if moved is None or moved.joint not in {*ranges, *tendons}:
             elsewhere.append(where)
             continue
         if name in found:
             raise ModelError(f"there are two actuators '{name}'")
         gear = number(attributes, "gear", "1")
         law = _law(element.tag, attributes, gear, partial(inertia, moved.coefficients))
-        limit, bounds = _limits(document, where, attributes, law, strokes[moved.joint], notes)
+        limit, bounds = _limits(document, where, attributes, law, moved.stroke, notes)
         sums[moved.joint] += abs(gear * moved.ratio) * limit
         if law is None or law[2] > 0.0 or law[3] > 0.0 or gear == 0.0 or limit == 0.0:
             unknown.append(where)
@@ -124,9 +124,9 @@ def _through(tendon: str, lengths: Mapping[str, Length]) -> _Transmission | None
     if length is None or not length.ratios:
         return None
     if len(length.ratios) > 1:
-        return _Transmission(length.name, length.coefficients)
+        return _Transmission(length.name, length.coefficients, stroke=length.ends)
     ((joint, ratio),) = length.ratios.items()
-    return _Transmission(joint, length.coefficients, ratio, length.offset)
+    return _Transmission(joint, length.coefficients, ratio, length.offset, length.ends)
 
 
 def _law(
@@ -167,7 +167,7 @@ def _limits(
         bounds = vector(attributes, "ctrlrange", 2)
     elif (share := number(attributes, "inheritrange", "0")) > 0.0:
         if not np.isfinite(stroke).all():
-            raise ModelError(f"{where} inherits the range of its joint, which has none")
+            raise ModelError(f"{where} inherits the range of its joint or tendon, which has none")
         middle, reach = 0.5 * (stroke[0] + stroke[1]), 0.5 * share * (stroke[1] - stroke[0])
         bounds = np.array([middle - reach, middle + reach])
     limited = document.limited(attributes, "forcerange", "forcelimited")

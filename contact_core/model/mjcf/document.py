@@ -131,6 +131,23 @@ class Document:
         for section in self.root.findall(tag):
             yield from section
 
+    def named(self, tag: str, prefix: str = "") -> Iterator[tuple[str, ElementTree.Element]]:
+        """Yield what all sections of a name hold, with its name.
+
+        Args:
+            tag: Name of the sections.
+            prefix: What has no name is PREFIX_NUMBER, or else TAG_NUMBER; with ``_`` behind while
+                something else has that name.
+        """
+        taken = {element.get("name") for element in self.sections(tag)}
+        for count, element in enumerate(self.sections(tag)):
+            name = element.get("name", "")
+            if not name:
+                name = f"{prefix or element.tag}_{count}"
+                while name in taken:
+                    name += "_"
+            yield name, element
+
     def radians(self, angle: float) -> float:
         """Return an angle of the file in radians."""
         return self._unit * angle

@@ -367,6 +367,10 @@ def _friction(attributes: Mapping[str, str]) -> tuple[float, float, float]:
 
 def _checked_mesh(mesh: Mapping[str, str]) -> Mapping[str, str]:
     """Check that a mesh is one we read."""
+    if mesh.get("builtin", "none") != "none":
+        raise ModelError(
+            f"mesh '{mesh.get('name')}' is builtin='{mesh['builtin']}' (valid: a file or vertices)"
+        )
     if "file" not in mesh and "vertex" not in mesh:
         raise ModelError(f"mesh '{mesh.get('name')}' has neither a file nor vertices")
     return mesh

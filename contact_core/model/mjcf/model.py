@@ -151,6 +151,10 @@ class _Reader:
             for element in document.sections("asset")
             if element.tag == "mesh"
         }
+        self.taken = {
+            kind: {element.get("name") for element in document.root.iter(kind)}
+            for kind in ("body", "geom", "joint")
+        }
         self.colors = {
             element.get("name", ""): document.attributes(element).get("rgba", "1 1 1 1")
             for element in document.sections("asset")
@@ -293,7 +297,7 @@ class _Reader:
                 if attributes.get("material") in self.colors:
                     attributes.setdefault("rgba", self.colors[attributes["material"]])
                 count = sum(geom.body == place.body for geom in self.geoms)
-                name = part.get("name", f"{place.body}_{count}")
+                name = part.get("name") or self._new("geom", f"{place.body}_{count}")
                 if self.repair and attributes.get("type") == "hfield":
                     self.notes.append(f"geom '{name}' is a height field: left out")
                     continue
@@ -370,8 +374,7 @@ class _Reader:
 
     def _new(self, kind: str, name: str) -> str:
         """Return a name for what has none, which nothing of the kind has."""
-        taken = {element.get("name") for element in self.document.root.iter(kind)}
-        while name in taken:
+        while name in self.taken[kind]:
             name += "_"
         return name
 
@@ -428,8 +431,7 @@ class _Reader:
 
     def _keyframes(self) -> Iterator[tuple[str, ModelKeyframe]]:
         joints = list(zip(self.tree.names, self.tree.joints, strict=True))[1:]
-        for count, element in enumerate(self.document.sections("keyframe")):
-            name = element.get("name", f"key_{count}")
+        for name, element in self.document.named("keyframe", "key"):
             numbers = {}
             for key, size, what in (
                 ("qpos", self.tree.nq, "positions"),

@@ -109,11 +109,10 @@ def held_bodies(
     Raises:
         ModelError: If there is no such body, or the bodies are given by sites.
     """
-    for count, element in enumerate(document.sections("equality")):
+    for name, element in document.named("equality"):
         attributes = document.attributes(element, group="equality")
         if element.tag not in _OF_BODIES or attributes.get("active") == "false":
             continue
-        name = attributes.get("name", f"{element.tag}_{count}")
         where = f"equality {element.tag} '{name}'"
         if "body1" not in attributes:
             raise ModelError(f"{where} (valid: by body1 and body2)")

@@ -5,7 +5,6 @@ One that a single joint determines is nothing but a limit of that joint where it
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ElementTree
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from contact_core.model.moving_body import JointLaw, Tendon
 
 _PASSIVE = ("stiffness", "damping", "frictionloss", "armature")
 _AUTOMATIC = -1.0  # a springlength: that where the joints' springs are at rest
+ENDLESS = (-np.inf, np.inf)
 _SLIGHT = 1e-9  # what rounding leaves of a length
 
 
@@ -31,12 +31,14 @@ class Length:
         ratios: Joint that follows no other -> the length per its coordinate, not zero.
         offset: The length where these are zero.
         name: What it is called, apart from joints.
+        ends: Between what the file limits it.
     """
 
     coefficients: Mapping[str, float]
     ratios: Mapping[str, float]
     offset: float
     name: str = ""
+    ends: tuple[float, float] = ENDLESS
 
     def at(self, positions: Mapping[str, float]) -> float:
         """Return it where all joints, followers included, are at their own positions."""
@@ -92,7 +94,7 @@ def fixed_tendons(
         ModelError: If a tendon ties something else.
     """
     lengths = {}
-    for name, element in _named(document):
+    for name, element in document.named("tendon", "tendon"):
         if element.tag == "fixed":
             coefficients: dict[str, float] = defaultdict(float)
             for part in element.findall("joint"):
@@ -103,7 +105,12 @@ def fixed_tendons(
             own = name
             while own in starts:
                 own += "_tendon"
-            lengths[name] = replace(_length(coefficients, following), name=own)
+            length = replace(_length(coefficients, following), name=own)
+            attributes = document.attributes(element)
+            if document.limited(attributes, "range", "limited"):
+                least, most = (float(end) for end in vector(attributes, "range", 2))
+                length = replace(length, ends=(least, most))
+            lengths[name] = length
     return lengths
 
 
@@ -127,12 +134,11 @@ def read_tendons(
         ModelError: If a spatial tendon exerts a force, or a law is not linear.
     """
     tendons, limits = {}, []
-    for name, element in _named(document):
+    for name, element in document.named("tendon", "tendon"):
         attributes = document.attributes(element)
-        limited = document.limited(attributes, "range", "limited")
         law = [key for key in _PASSIVE if numbers(attributes, key).any()]
         if name not in lengths:
-            law += ["range"] * limited
+            law += ["range"] * document.limited(attributes, "range", "limited")
             if law and not repair:
                 raise ModelError(
                     f"tendon '{name}' has {', '.join(law)} (valid: as a fixed one; repair leaves "
@@ -141,13 +147,12 @@ def read_tendons(
             if law:
                 notes.append(f"spatial tendon '{name}' has {', '.join(law)}: left out")
             continue
-        length = lengths[name]
-        ends = vector(attributes, "range", 2) if limited else np.array([-np.inf, np.inf])
+        length, ends = lengths[name], np.array(lengths[name].ends)
         if not length.ratios:
             if not ends[0] <= length.offset <= ends[1]:
                 notes.append(f"tendon '{name}' is held at {length.offset:g}, beyond its range")
             continue
-        if len(length.ratios) == 1 and limited:
+        if len(length.ratios) == 1 and np.isfinite(ends).any():
             ((joint, ratio),) = length.ratios.items()
             own = np.sort((ends - length.offset) / ratio)
             limits.append((joint, (float(own[0]), float(own[1]))))
@@ -214,13 +219,12 @@ def kept_lengths(
             linear.
     """
     joints = {joint: Length({joint: 1.0}, {}, 0.0) for joint in starts}
-    for count, element in enumerate(document.sections("equality")):
+    for name, element in document.named("equality", "equality"):
         attributes = document.attributes(element, group="equality")
         if element.tag not in OF_LENGTHS or attributes.get("active") == "false":
             continue
         known = joints if element.tag == "joint" else lengths
         where = f"equality {element.tag} '{attributes.get('name', '')}'"
-        name = attributes.get("name", f"equality_{count}")
         while name in taken:
             name += "_equality"
         keys = (f"{element.tag}1", f"{element.tag}2")
@@ -245,8 +249,3 @@ def kept_lengths(
             yield name, Tendon(kept.ratios, kept.offset, JointLaw(stiffness=np.inf, rest=rest))
         elif abs(kept.offset - rest) > _SLIGHT:
             notes.append(f"{where} contradicts others: left out")
-
-
-def _named(document: Document) -> Iterator[tuple[str, ElementTree.Element]]:
-    for count, element in enumerate(document.sections("tendon")):
-        yield element.get("name", f"tendon_{count}"), element

@@ -172,6 +172,53 @@ def test_actuators_of_any_kind_inherit_as_in_mujoco(outer, inner):
             assert f"a{k}" not in found
 
 
+@pytest.mark.parametrize("coefficients", ["-2", "-2 1"])
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_the_range_of_a_tendon_is_inherited_as_in_mujoco(coefficients, share):
+    mujoco = pytest.importorskip("mujoco")
+    tied = zip("lr", coefficients.split(), strict=False)
+    joints = "".join(f'<joint joint="{n}" coef="{coefficient}"/>' for n, coefficient in tied)
+    text = mjcf(
+        "".join(body(f'<joint name="{n}" range="-9 9"/><geom size="0.1"/>', n) for n in "lr"),
+        f'<tendon><fixed name="t" range="-1 3">{joints}</fixed></tendon>',
+        f'<actuator><position name="a" tendon="t" kp="3" inheritrange="{share}"/></actuator>',
+    )
+    found = read_articulation(text).actuators["a"]
+    expected = mujoco.MjModel.from_xml_string(text).actuator_ctrlrange[0]
+    np.testing.assert_allclose([found.lower, found.upper], expected)
+
+
+def test_what_has_no_name_gets_one_that_nothing_has():
+    """It took the place of what was called so, or was refused."""
+    hinges = "".join(
+        body(f'<joint name="{n}"/><geom name="{n}_1" size="0.1"/><geom size="0.2"/>', n)
+        for n in "ab"
+    )
+    tie = 'stiffness="1"><joint joint="a" coef="2"/><joint joint="b" coef="1"/></fixed>'
+    ties = f'<fixed name="tendon_1" {tie}<fixed {tie}'
+    drives = '<motor name="actuator_1" joint="a"/><motor joint="b"/>'
+    welds = '<weld name="weld_1" body1="a"/><weld body1="b"/>'
+    keys = '<key name="key_1" qpos="1 2"/><key qpos="3 4"/>'
+    text = mjcf(
+        hinges, f"<tendon>{ties}</tendon><actuator>{drives}</actuator>",
+        f"<equality>{welds}</equality><keyframe>{keys}</keyframe>",
+    )  # fmt: skip
+    model = read_mjcf(text)
+    names = [geom.name for geom in model.geoms if "ball" not in geom.name]
+    assert names == ["a_1", "a_1_", "b_1", "b_1_"]
+    for found, name in (
+        (model.tendons, "tendon_1"), (model.actuators, "actuator_1"), (model.held, "weld_1"),
+        (model.keyframes, "key_1"),
+    ):  # fmt: skip
+        assert list(found) == [name, f"{name}_"]
+
+
+def test_a_mesh_that_mujoco_makes_is_named():
+    mesh = '<asset><mesh name="m" builtin="sphere" params="2"/></asset>'
+    with pytest.raises(ModelError, match=r"mesh 'm' is builtin='sphere' .valid: a file or vert"):
+        read_mjcf(mjcf(body('<geom type="mesh" mesh="m"/>'), mesh))
+
+
 GRIPPER = """<tendon><fixed name="t"><joint joint="l" coef="0.5"/><joint joint="r" coef="{}"/>
   </fixed></tendon><equality><joint joint1="r" joint2="l" polycoef="0.01 {}"/></equality>
   <actuator><position name="grip" tendon="t" kp="70" dampratio="0.6" gear="2"
