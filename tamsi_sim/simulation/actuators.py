@@ -22,8 +22,8 @@ class Actuators(Mapping[str, Actuator]):
     are its drive: their gains, summed, replace those in ``Engine.drives``, and what their commands
     exert is the drive's feedforward. Stiffness and damping are implicit, so that no gain limits the
     step. Every actuator keeps its own limit, but of several that have stiffness or damping the sum
-    is limited, by what they reach together (a ModelWarning says so). The limit of the joint bounds
-    what all exert.
+    is limited, by what they reach together, which is not bounded if one has no limit (a
+    ModelWarning says so). The limit of the joint bounds what all exert.
     """
 
     def __init__(self, built: BuiltModel, drives: Drives, tendon_drives: Drives) -> None:
@@ -195,9 +195,13 @@ class Actuators(Mapping[str, Actuator]):
         """Warn of several springs and dampers on one joint of which one has a limit."""
         own = {name: a for name, (where, a) in self._all.items() if where == place and _moves(a)}
         if len(own) > 1 and any(np.isfinite(a.limit) for a in own.values()):
+            endless = [name for name, a in own.items() if np.isinf(a.limit)]
+            said = "the sum is limited, not each"
+            if endless:
+                said = f"none holds while {', '.join(endless)} acts without one"
             warnings.warn(
                 f"actuators {', '.join(own)} drive one joint by stiffness or damping, and have "
-                "limits: the sum is limited, not each",
+                f"limits: {said}",
                 ModelWarning,
                 stacklevel=3,
             )

@@ -82,6 +82,20 @@ def test_several_springs_with_limits_share_them_and_say_so():
     assert engine.v[0] == pytest.approx((2.0 + 1.0) / 2.0 * engine.time_step)
 
 
+def test_a_spring_without_a_limit_leaves_others_none_and_says_so():
+    engine = slider()
+    engine.actuators.add("spring", Actuator.position("slide", 300.0, limit=2.0))
+    with pytest.warns(ModelWarning, match="none holds while damper acts without one"):
+        engine.actuators.add("damper", Actuator.velocity("slide", 1.0))
+    engine.actuators.command({"spring": 9.0})
+    engine.step()
+    assert engine.v[0] == pytest.approx(2.0 / 2.0 * engine.time_step)
+    engine.actuators.command({"damper": 0.0})
+    engine.step()
+    # The joint's own limit is left.
+    assert engine.v[0] == pytest.approx((2.0 + 100.0) / 2.0 * engine.time_step)
+
+
 def test_an_effort_beside_a_limited_spring_is_commanded_step_by_step():
     engine = slider()
     engine.actuators.add("spring", Actuator.position("slide", 300.0, limit=2.0))
