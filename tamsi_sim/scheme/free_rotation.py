@@ -6,9 +6,13 @@ as the body turns by the Cayley transform of h w, which is what
 :func:`~contact_core.multibody.rigid_body.configuration.move_configuration` does, its angular
 momentum in the world stays as well.
 
-A step without contact ends at w1, so that is entered as the mean bias of the step; all other
-forces act on top, on the mass matrix at the step's start. The body moves with its mean velocity
-and not, as in tamsi (10), with the one at the end; the difference of the two is its drift.
+A free body is pushed first, and turns then: the forces of the step act on the mass matrix at its
+start, where the contacts are, and the body turns by itself from the velocity that they leave. So
+neither of the two adds energy, and what is held while it spins keeps its own. The forces know
+beforehand how it would turn without them. On a ball joint the weight turns a body with its spin,
+and a step without contact ends at w1: that is the mean bias of the step, and all other forces act
+on top. Either body moves with its mean velocity and not, as in tamsi (10), with the one at the end;
+the difference of the two is its drift.
 """
 
 from __future__ import annotations
@@ -35,69 +39,97 @@ Vector = tuple[float, float, float]
 
 @inner_kernel
 def average_rotations(simulation: Simulation) -> None:
-    """Replace the bias of every body that turns freely by its mean over a step without contact.
+    """Take the bias of every body that turns freely for what its step is without contact.
 
     That is a free body, or one on a ball joint that is fixed. One that is slow, that carries others
     on joints, that has a rotor or that no force moves keeps its explicit bias.
 
     Args:
         simulation: At the start of a step. Its drift, of zeros, receives the mean velocity, with
-            which a body moves, less the one at the end of the step.
+            which a body moves, less the one that the forces of the step would leave.
     """
-    bodies, trees, v = simulation.bodies, simulation.trees, simulation.state.v
-    armature, h = simulation.joints.armature, simulation.pace[LENGTH]
-    # Halves of a step may not go by another rule than the whole, or they tell no error.
-    always = simulation.settings.accuracy > 0.0
+    bodies, drift, h = simulation.bodies, simulation.drift, simulation.pace[LENGTH]
     for body in range(bodies.parent.shape[0]):
-        if bodies.joint_type[body] == FREE:
-            dof = bodies.column_dof[bodies.first_column[body]]
-            tree = trees.of_dof[dof]
-            alone = trees.first_dof[tree + 1] - trees.first_dof[tree] == FREE_DOFS
-            rate = (v[dof + 3], v[dof + 4], v[dof + 5])
-            turns = always or h * h * _dot(rate, rate) > SLOW * SLOW
-            if alone and turns and armature[dof] == 0.0:
-                _average_rotation(simulation, body, dof, h)
-        elif bodies.joint_type[body] == BALL and bodies.parent[body] < 0:
-            dof = bodies.column_dof[bodies.first_column[body]]
-            tree = trees.of_dof[dof]
-            alone = trees.first_dof[tree + 1] - trees.first_dof[tree] == BALL_DOFS
-            rate = (v[dof], v[dof + 1], v[dof + 2])
-            turns = always or h * h * _dot(rate, rate) > SLOW * SLOW
-            if alone and turns and armature[dof] == 0.0:
-                _average_turn(simulation, body, dof, h)
+        if bodies.joint_type[body] not in (FREE, BALL):
+            continue
+        dof = bodies.column_dof[bodies.first_column[body]]
+        if bodies.joint_type[body] == FREE and _turns(simulation, dof, FREE_DOFS):
+            gravity, matrix = simulation.inertias.gravity[body], simulation.dynamics.mass_matrix
+            for i in range(FREE_DOFS):
+                bias = 0.0
+                for j in range(3):
+                    bias -= matrix[dof + i, j] * gravity[j]
+                simulation.dynamics.bias[dof + i] = bias
+            mean, motion, _, _ = _turn_alone(simulation, body, dof, simulation.state.v, h)
+            for i in range(3):
+                drift[dof + i] = motion[i]
+                drift[dof + 3 + i] = mean[i] - simulation.state.v[dof + 3 + i]
+        elif bodies.parent[body] < 0 and _turns(simulation, dof, BALL_DOFS):
+            _average_turn(simulation, body, dof, h)
+
+
+@inner_kernel
+def turn_freely(simulation: Simulation, h: float) -> None:
+    """Let free bodies turn by themselves, from the velocity that the forces of a step leave.
+
+    Args:
+        simulation: Its state is that at the start of the step. Newton's velocity becomes the one at
+            the end, and the drift the mean velocity less that.
+        h: Length of the step [s].
+    """
+    bodies, v, drift = simulation.bodies, simulation.newton.v, simulation.drift
+    for body in range(bodies.parent.shape[0]):
+        if bodies.joint_type[body] != FREE:
+            continue
+        dof = bodies.column_dof[bodies.first_column[body]]
+        if _turns(simulation, dof, FREE_DOFS):
+            mean, motion, end, change = _turn_alone(simulation, body, dof, v, h)
+            for i in range(3):
+                v[dof + i] += change[i]
+                v[dof + 3 + i] = end[i]
+                drift[dof + i] = motion[i] - change[i]
+                drift[dof + 3 + i] = mean[i] - end[i]
 
 
 @inlined_kernel
-def _average_rotation(simulation: Simulation, body: int, dof: int, h: float) -> None:
-    inertias, dynamics = simulation.inertias, simulation.dynamics
-    v, drift = simulation.state.v, simulation.drift
-    rotation, gravity = simulation.kinematics.rotation[body], inertias.gravity[body]
-    center = inertias.center[body]
-    lever = _times(rotation, (center[0], center[1], center[2]))
+def _turns(simulation: Simulation, dof: int, dofs: int) -> bool:
+    """Whether a body whose last three of some dofs are a rotation is alone, and turns."""
+    trees, v, h = simulation.trees, simulation.state.v, simulation.pace[LENGTH]
+    tree, last = trees.of_dof[dof], dof + dofs
+    alone = trees.first_dof[tree + 1] - trees.first_dof[tree] == dofs
+    rate = (v[last - 3], v[last - 2], v[last - 1])
+    # Halves of a step may not go by another rule than the whole, or they tell no error.
+    turns = simulation.settings.accuracy > 0.0 or h * h * _dot(rate, rate) > SLOW * SLOW
+    return alone and turns and simulation.joints.armature[dof] == 0.0
+
+
+@inlined_kernel
+def _turn_alone(
+    simulation: Simulation, body: int, dof: int, v: np.ndarray, h: float
+) -> tuple[Vector, Vector, Vector, Vector]:
+    """Turn a free body without any force.
+
+    Returns:
+        Its mean angular velocity, that of its origin less the one at the start, its angular
+        velocity at the end, and the change of its origin's velocity.
+    """
+    rotation, center = simulation.kinematics.rotation[body], simulation.inertias.center[body]
+    inertia, lever = simulation.inertias.inertia[body], _times(rotation, _vector(center))
     start = (v[dof + 3], v[dof + 4], v[dof + 5])
-    rate = midpoint_rate(inertias.inertia[body], _to_body(rotation, start), (0.0, 0.0, 0.0), h)
+    rate = midpoint_rate(inertia, _to_body(rotation, start), (0.0, 0.0, 0.0), h)
     mean = _times(rotation, rate)
     # 2 w - w0 are the end velocity's components in the body's axes: they turn with it.
     end = _turn((2 * mean[0] - start[0], 2 * mean[1] - start[1], 2 * mean[2] - start[2]), mean, h)
     end_lever = _turn(lever, mean, h)
     # The centre of mass goes straight ahead, and the body's origin around it.
     swing, end_swing = cross(start, lever), cross(end, end_lever)
-    acceleration = (
-        (swing[0] - end_swing[0]) / h + gravity[0],
-        (swing[1] - end_swing[1]) / h + gravity[1],
-        (swing[2] - end_swing[2]) / h + gravity[2],
-        (end[0] - start[0]) / h,
-        (end[1] - start[1]) / h,
-        (end[2] - start[2]) / h,
+    motion = (
+        swing[0] - (end_lever[0] - lever[0]) / h,
+        swing[1] - (end_lever[1] - lever[1]) / h,
+        swing[2] - (end_lever[2] - lever[2]) / h,
     )
-    for i in range(FREE_DOFS):
-        bias = 0.0
-        for j in range(FREE_DOFS):
-            bias -= dynamics.mass_matrix[dof + i, j] * acceleration[j]
-        dynamics.bias[dof + i] = bias
-    for i in range(3):
-        drift[dof + i] = end_swing[i] - (end_lever[i] - lever[i]) / h
-        drift[dof + 3 + i] = mean[i] - end[i]
+    change = (swing[0] - end_swing[0], swing[1] - end_swing[1], swing[2] - end_swing[2])
+    return mean, motion, end, change
 
 
 @inlined_kernel
@@ -107,7 +139,7 @@ def _average_turn(simulation: Simulation, body: int, dof: int, h: float) -> None
     v, drift = simulation.state.v, simulation.drift
     frame, rotation = simulation.bodies.joint_rotation[body], simulation.kinematics.rotation[body]
     mass, center, gravity = inertias.mass[body], inertias.center[body], inertias.gravity[body]
-    lever = _to_body(frame, _times(rotation, (center[0], center[1], center[2])))
+    lever = _to_body(frame, _times(rotation, _vector(center)))
     pull = _to_body(frame, (mass * gravity[0], mass * gravity[1], mass * gravity[2]))
     start = (v[dof], v[dof + 1], v[dof + 2])
     # In axes that turn with the body, and are the frame's at the start, the weight turns back.
@@ -197,6 +229,11 @@ def _turn(vector: Vector, rate: Vector, h: float) -> Vector:
         vector[1] + scale * (first[1] + second[1]),
         vector[2] + scale * (first[2] + second[2]),
     )
+
+
+@inner_kernel
+def _vector(array: np.ndarray) -> Vector:
+    return array[0], array[1], array[2]
 
 
 @inner_kernel

@@ -17,10 +17,11 @@ import scipy
 from contact_core.base.kernel import inlined_kernel, inner_kernel, kernel
 from contact_core.multibody.collision.arrays import NORMAL
 from contact_core.multibody.rigid_body.configuration import differentiate_move, move_configuration
-from tamsi_sim.arrays.data import ISLANDS, POINTS, SUBSTEPS, Work
+from tamsi_sim.arrays.data import ISLANDS, LENGTH, POINTS, SUBSTEPS, Work
 from tamsi_sim.arrays.simulation import Simulation
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.scheme.contact import update_contact_forces
+from tamsi_sim.scheme.free_rotation import turn_freely
 from tamsi_sim.scheme.joint_forces import update_joint_forces
 from tamsi_sim.scheme.motion import update_motion
 from tamsi_sim.scheme.shear import half_of_arc, recall_shear
@@ -154,26 +155,21 @@ def differentiate_step(
     changes = np.zeros((parts + 1, nv, columns))
     changes[0, :, nv : 2 * nv] = np.eye(nv)
     systems = np.zeros((parts, nv, nv))
-    drift, drift_change = np.empty(nv), np.zeros((nv, columns))
     shear_rate, sheared = np.zeros((end, nv)), np.zeros((end, columns))
     # As it is shifted, shear has the energy that it has.
     work.shear.energy[:] = np.inf
-    solve_again(simulation, velocities, systems, drift, shear_rate)
+    solve_again(simulation, velocities, systems, shear_rate)
     for part in range(parts):
-        differentiate_residual(
-            simulation, part, bent, remembered, velocities, changes, drift_change, sheared
-        )
+        differentiate_residual(simulation, part, bent, remembered, velocities, changes, sheared)
         if nv > 0:
             _, _, solution, singular = scipy.linalg.lapack.dgesv(systems[part], changes[part + 1])
             changes[part + 1] = np.nan if singular else solution
-    moved = np.eye(nv, columns)
-    differentiate_motion(
-        simulation, velocities[parts] + drift, changes[parts] + drift_change, moved
-    )
+    moved, ends, motions = np.eye(nv, columns), *np.empty((2, nv, columns))
+    differentiate_motion(simulation, velocities[parts], changes[parts], ends, motions, moved)
     deflected = np.eye(bent, columns, 4 * nv)
     if bent:
         differentiate_deflection(simulation, velocities, changes, deflected)
-    return np.vstack((moved, changes[parts], deflected, sheared + shear_rate @ changes[parts]))
+    return np.vstack((moved, ends, deflected, sheared + shear_rate @ changes[parts]))
 
 
 @kernel
@@ -181,7 +177,6 @@ def solve_again(
     simulation: Simulation,
     velocities: np.ndarray,
     systems: np.ndarray,
-    drift: np.ndarray,
     shear_rate: np.ndarray,
 ) -> None:
     """Take a step's sub-steps once more.
@@ -190,11 +185,10 @@ def solve_again(
         simulation: At the step's start; its state stays.
         velocities: (n + 1, nv) receives the initial velocity and those at the sub-steps' ends.
         systems: (n, nv, nv) receives Newton's matrices there.
-        drift: (nv) receives the drift of the step.
         shear_rate: (3 nc or 6 nc, nv) receives the derivative of the contacts' shear at the end by
             the velocity there.
     """
-    _solve_again(simulation, velocities, systems, drift, shear_rate)
+    _solve_again(simulation, velocities, systems, shear_rate)
 
 
 @kernel
@@ -205,7 +199,6 @@ def differentiate_residual(
     remembered: bool,
     velocities: np.ndarray,
     changes: np.ndarray,
-    drift_change: np.ndarray,
     sheared: np.ndarray,
 ) -> None:
     """Differentiate the residual of a sub-step, its end velocity held.
@@ -218,27 +211,31 @@ def differentiate_residual(
         velocities: (n + 1, nv) from :func:`solve_again`.
         changes: (n + 1, nv, columns) derivatives of these velocities up to the sub-step's start;
             receives -dr/dtheta as that of its end.
-        drift_change: (nv, columns) receives the derivative of the drift.
         sheared: (3 nc or 6 nc, columns) receives that of the contacts' shear at the sub-step's end.
     """
-    _differentiate_residual(
-        simulation, part, bent, remembered, velocities, changes, drift_change, sheared
-    )
+    _differentiate_residual(simulation, part, bent, remembered, velocities, changes, sheared)
 
 
 @kernel
 def differentiate_motion(
-    simulation: Simulation, v: np.ndarray, change: np.ndarray, moved: np.ndarray
+    simulation: Simulation,
+    v: np.ndarray,
+    change: np.ndarray,
+    ends: np.ndarray,
+    motions: np.ndarray,
+    moved: np.ndarray,
 ) -> None:
-    """Differentiate the motion of the configuration over the whole step.
+    """Differentiate the velocity at the end of the whole step, and the motion.
 
     Args:
-        simulation: At the step's start.
-        v: (nv) velocity with which it moves: the one at its end, and the drift.
+        simulation: At the step's start; its state stays.
+        v: (nv) velocity that the forces of the step leave.
         change: (nv, columns) its derivative.
+        ends: (nv, columns) receives that of the velocity at the end, after what turns freely.
+        motions: (nv, columns) receives that of the mean velocity, with which it moves.
         moved: (nv, columns) see :func:`differentiate_move`.
     """
-    _differentiate_motion(simulation, v, change, moved)
+    _differentiate_motion(simulation, v, change, ends, motions, moved)
 
 
 @kernel
@@ -258,10 +255,46 @@ def differentiate_deflection(
 
 @inner_kernel
 def _differentiate_motion(
-    simulation: Simulation, v: np.ndarray, change: np.ndarray, moved: np.ndarray
+    simulation: Simulation,
+    v: np.ndarray,
+    change: np.ndarray,
+    ends: np.ndarray,
+    motions: np.ndarray,
+    moved: np.ndarray,
 ) -> None:
-    h = simulation.settings.time_step
-    differentiate_move(simulation.bodies, simulation.joints.q, v, h, change, moved)
+    nv, h = v.shape[0], simulation.settings.time_step
+    end, drift = simulation.newton.v, simulation.drift
+    for column in range(change.shape[1] - 1, -1, -1):
+        kind = min(column // nv, EFFORT)
+        size = SHIFTS[kind]
+        for sign in (1.0, -1.0):
+            amount = sign * size
+            if kind != EFFORT:
+                _shift(simulation, kind, column % nv, amount, False)
+            _turn_again(simulation, v, change[:, column], amount)
+            for k in range(nv):
+                if sign > 0.0:
+                    ends[k, column], motions[k, column] = end[k], end[k] + drift[k]
+                else:
+                    ends[k, column] = (ends[k, column] - end[k]) / (2.0 * size)
+                    motions[k, column] = (motions[k, column] - end[k] - drift[k]) / (2.0 * size)
+            if kind != EFFORT:
+                _shift(simulation, kind, column % nv, -amount, False)
+    _turn_again(simulation, v, change[:, 0], 0.0)
+    for k in range(nv):
+        end[k] += drift[k]
+    differentiate_move(simulation.bodies, simulation.joints.q, end, h, motions, moved)
+
+
+@inlined_kernel
+def _turn_again(simulation: Simulation, v: np.ndarray, change: np.ndarray, amount: float) -> None:
+    """Let what turns freely do so from a velocity (nv) and some of its change (nv)."""
+    update_motion(simulation)
+    average_bias(simulation)
+    for k in range(v.shape[0]):
+        simulation.newton.v[k] = v[k] + amount * change[k]
+    if simulation.settings.midpoint:
+        turn_freely(simulation, simulation.pace[LENGTH])
 
 
 @inner_kernel
@@ -269,7 +302,6 @@ def _solve_again(
     simulation: Simulation,
     velocities: np.ndarray,
     systems: np.ndarray,
-    drift: np.ndarray,
     shear_rate: np.ndarray,
 ) -> None:
     parts, nv, _ = systems.shape
@@ -281,7 +313,6 @@ def _solve_again(
     start_step(simulation, contacts)
     for i in range(nv):
         velocities[0, i] = simulation.state.v[i]
-        drift[i] = simulation.drift[i]
     for part in range(parts):
         set_momentum(simulation, h)
         solve(simulation)
@@ -365,7 +396,6 @@ def _differentiate_residual(
     remembered: bool,
     velocities: np.ndarray,
     changes: np.ndarray,
-    drift_change: np.ndarray,
     sheared: np.ndarray,
 ) -> None:
     nv = changes.shape[1]
@@ -384,8 +414,6 @@ def _differentiate_residual(
             size = STRIBECK_SHIFT * simulation.joints.stribeck_velocity[i]
         if kind == VELOCITY and remembered and half > 0.0:
             size = SHIFTS[SHEAR] / half
-        for k in range(nv):
-            drift_change[k, column] = 0.0
         for k in range(sheared.shape[0]):
             sheared[k, column] = 0.0
         for sign in (1.0, -1.0):
@@ -401,13 +429,11 @@ def _differentiate_residual(
             _hold_velocity(simulation, contacts, part, velocities, changes, column, amount)
             for k in range(nv):
                 changes[part + 1, k, column] = right_side[place[k]] - changes[part + 1, k, column]
-                drift_change[k, column] = simulation.drift[k] - drift_change[k, column]
             _add_shear(simulation, contacts, sheared, column)
             _shift(simulation, kind, i, -amount, remembered)
         # The second residual less the first one belongs to a step of -2 shifts.
         for k in range(nv):
             changes[part + 1, k, column] *= -0.5 / size
-            drift_change[k, column] *= -0.5 / size
         for k in range(sheared.shape[0]):
             sheared[k, column] *= -0.5 / size
 

@@ -27,7 +27,7 @@ from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.scheme.closures import finish_closures, start_closures, update_closures
 from tamsi_sim.scheme.contact_moments import add_moments, find_moments, has_moment, start_moments
 from tamsi_sim.scheme.energy import enter_work, runs_away
-from tamsi_sim.scheme.free_rotation import average_rotations, look_ahead
+from tamsi_sim.scheme.free_rotation import average_rotations, look_ahead, turn_freely
 from tamsi_sim.scheme.islands import number_rows, update_islands
 from tamsi_sim.scheme.joint_forces import bend
 from tamsi_sim.scheme.motion import update_motion
@@ -333,6 +333,8 @@ def _accept(simulation: Simulation, h: float, contacts: int) -> None:
     state, newton, joint_forces = simulation.state, simulation.newton, simulation.joint_forces
     add_impulses(simulation, simulation.contact_impulse, h, contacts)
     keep_shear(simulation, contacts)
+    if simulation.settings.midpoint:
+        turn_freely(simulation, h)
     for i in range(state.v.shape[0]):
         state.v[i] = newton.v[i]
         joint_forces.deflection[i] = joint_forces.bent[i]

@@ -126,6 +126,40 @@ def test_an_impact_gives_a_spinning_body_no_energy(seed):
         before = min(before, energy)
 
 
+COIN = """<mujoco><worldbody><geom type="plane" size="0 0 1" friction="{friction}"/>
+      <body name="coin" pos="0 0 0.0443" euler="60 0 0"><freejoint/>
+        <geom type="cylinder" size="0.05 0.002" friction="{friction}"/></body>
+    </worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.001, 0.1])
+@pytest.mark.parametrize("spin", [10.0, 40.0])
+def test_a_coin_that_wobbles_on_a_floor_gains_nothing(friction, spin):
+    """It bounces first, and its energy there is that of the beginning at most."""
+    engine = World().add("coin", COIN.format(friction=friction)).build()
+    engine.v[5] = spin
+    energies = [engine.observer.energy().total]
+    for _ in range(10):
+        assert engine.step(1000) == StepStatus.OK
+        energies.append(engine.observer.energy().total)
+    assert max(energies[1:]) < energies[0]
+    assert energies[-1] < 1.01 * min(energies)
+
+
+@pytest.mark.parametrize("spin", [5.0, 50.0])
+def test_a_body_that_is_held_off_its_centre_keeps_its_energy(spin):
+    """A top by its tip, with nothing but its own rotation to keep the circle."""
+    text = """<mujoco><worldbody><body name="top" euler="30 0 0"><freejoint/>
+          <geom type="cylinder" size=".1 .01" pos="0 0 .2" contype="0" conaffinity="0"/></body>
+        </worldbody><equality><connect body1="top" anchor="0 0 0"/></equality></mujoco>"""
+    engine = World().add("top", text).build()
+    engine.v[3:6] = spin * np.array([0.0, -0.5, np.sqrt(0.75)])
+    energy = engine.observer.energy().total
+    for _ in range(20):
+        assert engine.step(100) == StepStatus.OK
+        assert engine.observer.energy().total == pytest.approx(energy, rel=0.01)
+
+
 MASS, ARM, ROUND, ALONG = 0.2, 0.05, 6e-4, 2e-4
 """Of a heavy top: its moments of inertia are those about its tip."""
 

@@ -226,7 +226,7 @@ def test_step_that_needs_sub_steps():
         Surface(2e4, 5.0, 0.5),
         SolverConfig(relative_tolerance=1e-9, max_iterations=8),
     )
-    engine.v[:] = [1.0, 0.3, -3.0, 5.0, 3.0, 1.0]
+    engine.v[:] = [1.0, 0.3, -3.0, 2.0, 3.0, 1.0]
     check_sub_steps(engine, 60)
 
 
