@@ -366,7 +366,13 @@ class Stash(NamedTuple):
         shear: Of the contacts there.
         coarse_q: (nq) positions after one step.
         coarse_v: (nv) velocities after it.
+        coarse_impulse: (nv) contact impulse after it.
         change: (nv) from there to where two halves of it led.
+        number: (1) of the contact points whose forces are noted.
+        shapes: (nc, 2) shapes A and B that touch there.
+        force: (nc, 6) force [N] and moment [Nm] there, mean over the step, frame of the contact.
+        carried: (nc, 6) the same, while contact points get other numbers.
+        closure_force: (nl, 6) likewise, of the closures.
     """
 
     q: Annotated[np.ndarray, float, "nq"]
@@ -379,7 +385,13 @@ class Stash(NamedTuple):
     shear: ShearMemory
     coarse_q: Annotated[np.ndarray, float, "nq"]
     coarse_v: Annotated[np.ndarray, float, "nv"]
+    coarse_impulse: Annotated[np.ndarray, float, "nv"]
     change: Annotated[np.ndarray, float, "nv"]
+    number: Annotated[np.ndarray, int, 1]
+    shapes: Annotated[np.ndarray, int, "nc", 2]
+    force: Annotated[np.ndarray, float, "nc", 6]
+    carried: Annotated[np.ndarray, float, "nc", 6]
+    closure_force: Annotated[np.ndarray, float, "nl", 6]
 
 
 class Spin(NamedTuple):

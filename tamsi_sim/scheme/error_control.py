@@ -2,8 +2,9 @@
 
 TAMSI is of first order. So every step is taken whole and in two halves: their difference is the
 error of the whole one, and what it is short of the halves is added to these, which is of second
-order (Richardson's extrapolation). The error is that of any position [m or rad], and of any
-velocity over :data:`HORIZON`. What sticks keeps the shear that the halves left it: that is never
+order (Richardson's extrapolation). So it is with impulses and forces, which are those that gave the
+bodies their momentum. The error is that of any position [m or rad], and of any velocity over
+:data:`HORIZON`. What sticks keeps the shear that the halves left it: that is never
 extrapolated.
 
 A step looks for contacts where it starts. So nothing moves by more than a part of its own thickness
@@ -108,20 +109,25 @@ def _try_step(simulation: Simulation, h: float) -> tuple[int, float]:
         return status, RETREAT * h
     copy_array(state.q, stash.coarse_q)
     copy_array(state.v, stash.coarse_v)
+    copy_array(simulation.contact_impulse, stash.coarse_impulse)
+    _begin_forces(simulation)
     _go_back(simulation)
     copy_array(stash.bias, simulation.dynamics.bias)
     status = _proceed(simulation, 0.5 * h)
     if status != OK:
         return status, RETREAT * h
+    _add_forces(simulation)
     contacts = evaluate(simulation)
     if not fits(simulation, contacts):
         return TOO_MANY_CONTACTS, h
+    _renumber_forces(simulation, contacts)
     late = _too_late(simulation, contacts)
     if late > 0.0:
         return OK, max(SHRINKAGE * h, 0.5 * h - late)
     status = _proceed(simulation, 0.5 * h)
     if status != OK:
         return status, RETREAT * h
+    _add_forces(simulation)
     error = _extrapolate(simulation)
     allowed = SAFETY * math.sqrt(simulation.settings.accuracy / max(error, 1e-300))
     # What is too far off is repeated; else the next step may be longer or shorter.
@@ -130,6 +136,8 @@ def _try_step(simulation: Simulation, h: float) -> tuple[int, float]:
     contacts = evaluate(simulation)
     if not fits(simulation, contacts):
         return TOO_MANY_CONTACTS, h
+    _renumber_forces(simulation, contacts)
+    _report_forces(simulation)
     late = _too_late(simulation, contacts)
     if late > 0.0:
         return OK, max(SHRINKAGE * h, h - late)
@@ -187,10 +195,91 @@ def _extrapolate(simulation: Simulation) -> float:
         error = max(error, abs(change[i]), HORIZON * abs(turn))
         state.v[i] += turn
     move_configuration(bodies, joint_q, state.q, change, 1.0)
+    impulse = simulation.contact_impulse
+    for i in range(impulse.shape[0]):
+        impulse[i] += impulse[i] - stash.coarse_impulse[i]
     copy_array(state.q, simulation.shear.q)
     copy_array(state.q, simulation.energy.q)
     copy_array(state.v, simulation.energy.v)
     return error
+
+
+@inlined_kernel
+def _begin_forces(simulation: Simulation) -> None:
+    """Note the forces of the whole step, which those of the halves are added to, as negative."""
+    stash = simulation.stash
+    stash.number[0] = simulation.contacts.number[0]
+    for c in range(stash.number[0]):
+        a, b = simulation.pairs.shapes[simulation.contacts.pair[c]]
+        stash.shapes[c, 0], stash.shapes[c, 1] = a, b
+        for i in range(6):
+            stash.force[c, i] = -_mean(simulation, c, i)
+    closures = simulation.closure_forces.mean_force
+    for c in range(closures.shape[0]):
+        for i in range(6):
+            stash.closure_force[c, i] = -closures[c, i]
+
+
+@inlined_kernel
+def _add_forces(simulation: Simulation) -> None:
+    """Add the forces of half a step."""
+    stash, closures = simulation.stash, simulation.closure_forces.mean_force
+    for c in range(stash.number[0]):
+        for i in range(6):
+            stash.force[c, i] += _mean(simulation, c, i)
+    for c in range(closures.shape[0]):
+        for i in range(6):
+            stash.closure_force[c, i] += closures[c, i]
+
+
+@inlined_kernel
+def _mean(simulation: Simulation, c: int, i: int) -> float:
+    """Entry of force and moment of a contact point over the last step."""
+    if i < 3:
+        return simulation.contact_forces.mean_force[c, i]
+    moments = simulation.contact_moments.mean_moment
+    return moments[c, i - 3] if c < moments.shape[0] else 0.0
+
+
+@inlined_kernel
+def _renumber_forces(simulation: Simulation, contacts: int) -> None:
+    """Give the points that are noted their present numbers; what is new bears nothing yet."""
+    stash, pairs, last, k = simulation.stash, simulation.pairs.shapes, -1, 0
+    known = stash.number[0]
+    for c in range(contacts):
+        pair = simulation.contacts.pair[c]
+        a, b = pairs[pair]
+        if pair != last:
+            last, k = pair, c if c < known else 0
+            if k < known and (stash.shapes[k, 0] != a or stash.shapes[k, 1] != b):
+                k = 0
+            while k < known and (stash.shapes[k, 0] != a or stash.shapes[k, 1] != b):
+                k += 1
+        same = k < known and stash.shapes[k, 0] == a and stash.shapes[k, 1] == b
+        for i in range(6):
+            stash.carried[c, i] = stash.force[k, i] if same else 0.0
+        k += 1
+    for c in range(contacts):
+        a, b = pairs[simulation.contacts.pair[c]]
+        stash.shapes[c, 0], stash.shapes[c, 1] = a, b
+        for i in range(6):
+            stash.force[c, i] = stash.carried[c, i]
+    stash.number[0] = contacts
+
+
+@inlined_kernel
+def _report_forces(simulation: Simulation) -> None:
+    """Write what is noted as the forces of the step."""
+    stash, closures = simulation.stash, simulation.closure_forces.mean_force
+    forces, moments = simulation.contact_forces.mean_force, simulation.contact_moments.mean_moment
+    for c in range(stash.number[0]):
+        for i in range(3):
+            forces[c, i] = stash.force[c, i]
+            if c < moments.shape[0]:
+                moments[c, i] = stash.force[c, 3 + i]
+    for c in range(closures.shape[0]):
+        for i in range(6):
+            closures[c, i] = stash.closure_force[c, i]
 
 
 @inlined_kernel

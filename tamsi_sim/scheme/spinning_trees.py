@@ -24,7 +24,7 @@ from tamsi_sim.arrays.data import LENGTH
 from tamsi_sim.arrays.simulation import Simulation
 from tamsi_sim.scheme.motion import update_motion
 
-FAST, PART = 0.01, 0.2
+FAST, PART = 0.05, 0.2
 """Turn of a body in a step from which its tree spins, and in a part of the step at most [rad]."""
 MAX_PARTS, MAX_ITERATIONS = 50, 20
 ENOUGH = 1e-10

@@ -121,6 +121,51 @@ def test_contact_forces_of_a_trajectory_are_means_over_its_steps(time_step):
     assert given == pytest.approx(0.5 * (found.v[-1, 2] + GRAVITY * 1.0), rel=5e-3)
 
 
+@pytest.mark.parametrize("accuracy", [1e-2, 1e-4])
+def test_forces_are_those_that_move_what_they_act_on(accuracy):
+    """A box is carried around on a turntable, beside a ball that rests, and one that jumps off."""
+    radius, rate, mass = 0.3, 2.0, 1.0
+    box = _thing('<box size="0.1 0.1 0.1"/>', mass, 2e-3)
+    ball = _thing('<sphere radius="0.05"/>')
+    world = World().add("table", _thing('<box size="2 2 0.1"/>', 1.0, 0.1), (0, 0, -0.05),
+                        kinematic=True, angular=(0, 0, rate))  # fmt: skip
+    world.add("box", box, (radius, 0, 0.05), free=True, linear=(0, radius * rate, 0),
+              angular=(0, 0, rate))  # fmt: skip
+    engine = world.add("ball", ball, (0, 0, 0.05), free=True, angular=(0, 0, rate)).build(
+        accuracy=accuracy
+    )
+    engine.step(500)
+    first, jumper = (engine.built.free_bodies[name][1] for name in ("box", "ball"))
+    engine.v[jumper + 2] = 0.5
+    before, engine.contact_impulse[:] = engine.v.copy(), 0.0
+    assert engine.step(50) == StepStatus.OK
+    gained = mass * (engine.v - before)[first : first + 3] + [0, 0, mass * GRAVITY * 0.05]
+    np.testing.assert_allclose(engine.contact_impulse[first : first + 3], gained, rtol=2e-3)
+    forces = [contact.force for contact in engine.contacts() if "box" in contact.instance_a]
+    forces += [-contact.force for contact in engine.contacts() if "box" in contact.instance_b]
+    total = np.sum(forces, axis=0)
+    assert len(engine.contacts()) == len(forces) == 4
+    assert np.hypot(*total[:2]) == pytest.approx(mass * rate**2 * radius, rel=0.03)
+    assert total[2] == pytest.approx(mass * GRAVITY, rel=0.01)
+
+
+@pytest.mark.parametrize("accuracy", [1e-2, 1e-4])
+def test_a_closure_pulls_as_hard_as_the_swing_of_what_hangs_on_it(accuracy):
+    """m g (1 + 2 (1 - cos 60 degrees)) at the lowest point, nearly, for a ball of 5 cm on 1 m."""
+    start = math.radians(60.0)
+    ball = _thing('<sphere radius="0.05"/>', 5.0, 0.4 * 5.0 * 0.05**2)
+    place = math.sin(start), 0.0, -math.cos(start)
+    world = World().add("wall", '<robot name="w"><link name="l"/></robot>')
+    world.add("bob", ball, place, free=True).connect("pin", ("wall", "l"), ("bob", "t"))
+    engine = world.build(accuracy=accuracy)
+    most = 0.0
+    while engine.q[0] > -0.05:
+        assert engine.step(1) == StepStatus.OK
+        if abs(engine.q[0]) < 0.05:
+            most = max(most, float(np.linalg.norm(engine.closures()[0].force)))
+    assert most == pytest.approx(2.0 * 5.0 * GRAVITY, rel=0.01)
+
+
 @pytest.mark.parametrize("time_step", [1e-3, 1e-2])
 def test_a_free_hinge_transmits_no_torque(time_step):
     arm = World().add("arm", PENDULUM, positions={"shoulder": 2.0})
