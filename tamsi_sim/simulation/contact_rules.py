@@ -6,7 +6,7 @@ groups of shapes, and their size does not grow with the number of things.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -14,14 +14,20 @@ import numpy as np
 from contact_core.base.errors import ModelError
 from contact_core.multibody.collision.arrays import Rules
 from contact_core.multibody.collision.narrow_phase import routine_of
-from contact_core.multibody.collision.shapes import PlacedShape, Shape
+from contact_core.multibody.collision.shapes import PlacedShape, Shape, ShapeKind
 from contact_core.robot.scene import Link
 from contact_core.robot.surface import Material, Surface, check_contact, combine
 
 PASS = -1
 """Entry of a table of rules for shapes that pass through each other."""
-PATCH = 4.0
+PATCH = 4
 """A patch is as stiff as so many points."""
+POINTS = {
+    ShapeKind.SPHERE: 1,
+    ShapeKind.CAPSULE: 2,
+    ShapeKind.CYLINDER: 2,
+}
+"""What is round has fewer where it lies."""
 SINK = 0.05
 
 
@@ -30,7 +36,7 @@ def shape_table(
     links: Sequence[Link],
     bodies: np.ndarray,
     material_of: Callable[[int, int], Material | None],
-    needed: Sequence[float],
+    needed: Sequence[Hashable],
 ) -> tuple[np.ndarray, list[Material]]:
     """Ask what may touch, once for all shapes of a link that say the same of how they touch.
 
@@ -40,7 +46,7 @@ def shape_table(
         bodies: (ns) their bodies, -1 for the world; shapes of one body never touch.
         material_of: Parameters of the contact of two shapes, given by their numbers; None if their
             links never touch.
-        needed: (ns) see :func:`bearing_stiffness`; parameters may depend on it.
+        needed: (ns) what else parameters depend on.
 
     Returns:
         (ns, ns) index of the parameters of each two shapes, or PASS; and the parameters.
@@ -100,29 +106,33 @@ def contact_of_shapes(
     )
 
 
-def bearing_stiffness(weight: float, shape: Shape, usual: float) -> float:
-    """Return how stiff contacts that nobody gave a stiffness are, to bear a weight.
+def bearing_stiffness(weight: float, shape: Shape) -> float:
+    """Return how stiff all points of a contact have to be together, to bear a weight.
 
     Args:
         weight: Of the heaviest thing that floats, which may lie on anything [N].
         shape: One of the shapes that touch.
-        usual: Stiffness of contacts that have nothing heavy to bear [N/m].
 
     Returns:
-        The stiffness at which one patch sinks in by a share SINK of the shape's thickness [N/m], if
-        that is more than usual; else the usual one.
+        The stiffness at which it sinks in by a share SINK of the shape's thickness [N/m].
     """
-    return max(usual, weight / (PATCH * SINK * 2.0 * shape.inner_radius))
+    return weight / (SINK * 2.0 * shape.inner_radius)
 
 
 def bearable(stiffness: float, shapes: Sequence[PlacedShape]) -> float:
-    """Return the weight under which a patch of two shapes sinks in by the thickness of one [N].
+    """Return the weight under which two shapes sink in by the thickness of one [N].
 
     Args:
         stiffness: Of their contact [N/m].
         shapes: The shapes.
     """
-    return PATCH * stiffness * min(2.0 * placed.shape.inner_radius for placed in shapes)
+    thinner = min(2.0 * placed.shape.inner_radius for placed in shapes)
+    return points_of(shapes) * stiffness * thinner
+
+
+def points_of(shapes: Sequence[PlacedShape]) -> int:
+    """Return how many points bear what lies on something, as one of some shapes does."""
+    return min(POINTS.get(placed.shape.kind, PATCH) for placed in shapes)
 
 
 def _surface(surface: Surface, shape: PlacedShape) -> Surface:

@@ -33,6 +33,7 @@ from tamsi_sim.simulation.contact_rules import (
     bearing_stiffness,
     contact_of_shapes,
     find_rules,
+    points_of,
     shape_table,
 )
 from tamsi_sim.simulation.rows import ModelRows
@@ -481,10 +482,9 @@ class _Builder:
         earth = float(np.linalg.norm(gravity))
         heaviest = earth * max(self.floating.values(), default=0.0)
         needed = [
-            0.0
+            None
             if own(link[0]) or s.stiffness is not None
-            # Two of these surfaces in series are half as stiff as one.
-            else bearing_stiffness(heaviest, s.shape, 0.5 * surface_of(*link).stiffness)
+            else (bearing_stiffness(heaviest, s.shape), points_of([s]))
             for link, s in zip(links, self.shapes, strict=True)
         ]
         sinking: set[tuple[str, str]] = set()
@@ -494,12 +494,13 @@ class _Builder:
             if not may_touch(*pair):
                 return None
             surfaces, given = (surface_of(*pair[0]), surface_of(*pair[1])), material_of(*pair)
-            material = contact_of_shapes(given, surfaces, self.shapes[a], self.shapes[b])
-            if given is None and needed[a] > 0.0 and needed[b] > 0.0:
-                stiffest = max(material.stiffness, needed[a], needed[b])
-                return material._replace(stiffness=stiffest)
+            shapes, (one, other) = (self.shapes[a], self.shapes[b]), (needed[a], needed[b])
+            material = contact_of_shapes(given, surfaces, *shapes)
+            if given is None and one is not None and other is not None:
+                enough = max(one[0], other[0]) / points_of(shapes)
+                return material._replace(stiffness=max(material.stiffness, enough))
             weight = earth * max(self.floating.get(link[0], 0.0) for link in pair)
-            if weight > bearable(material.stiffness, (self.shapes[a], self.shapes[b])):
+            if weight > bearable(material.stiffness, shapes):
                 sinking.add((pair[0][0], pair[1][0]))
             return material
 

@@ -359,6 +359,7 @@ BLOCK = """<robot name="b"><link name="b"><inertial><mass value="{mass}"/>
         ('<box size="1 1 0.004"/>', 0.002),
         ('<cylinder radius="0.05" length="0.2"/>', 0.1),
         ('<sphere radius="0.1"/>', 0.1),
+        ('<sphere radius="0.02"/>', 0.02),
     ],
 )
 def test_what_is_heavy_stands_on_the_ground_and_on_what_is_light(mass, geometry, half):
@@ -367,9 +368,9 @@ def test_what_is_heavy_stands_on_the_ground_and_on_what_is_light(mass, geometry,
     world = World().add_ground().add("plate", plate, (0, 0, 0.05), free=True)
     engine = world.add("heavy", heavy, (0, 0, 0.1 + half), free=True).build()
     assert engine.step(2000) == StepStatus.OK
-    # A point is a quarter as stiff as a patch.
     assert engine.q[2] == pytest.approx(0.05, abs=0.02)
-    assert engine.q[9] - engine.q[2] == pytest.approx(0.05 + half, abs=0.5 * half)
+    sunk = 0.05 + half - (engine.q[9] - engine.q[2])
+    assert sunk < 0.051 * min(0.1, 2.0 * half) + 1e-3
     assert np.abs(engine.v).max() < 0.02
 
 
@@ -379,6 +380,24 @@ def test_a_stiffness_that_cannot_bear_the_weight_is_told_and_kept():
     with pytest.warns(ModelWarning, match="'heavy' and 'ground'|'ground' and 'heavy'"):
         engine = world.add("heavy", heavy, (0, 0, 0.25), free=True).build()
     assert set(engine.built.arrays.rules.stiffness) == {1e4}
+
+
+@pytest.mark.parametrize(
+    "geometry, points", [('<sphere radius="0.05"/>', 1), ('<box size="0.1 0.1 0.1"/>', 4)]
+)
+@pytest.mark.parametrize("short", [False, True])
+def test_what_is_round_is_borne_by_fewer_points(geometry, points, short):
+    """The limit is where a patch of so many points sinks in by the 10 cm of what lies there."""
+    heavy = BLOCK.format(mass=10, i=0.01, geometry=geometry)
+    needed = 10.0 * 9.81 / (points * 0.1)
+    surface = Surface(2.0 * needed * (0.95 if short else 1.05), 5.0, 0.5)
+    slab = BLOCK.format(mass=1, i=1, geometry='<box size="1 1 0.2"/>')
+    world = World(surface=surface).add("slab", slab, (0, 0, -0.1))
+    world.add("b", heavy, (0, 0, 0.05), free=True)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        world.build()
+    assert bool(told) == short
 
 
 def test_what_is_light_keeps_the_default_stiffness():
