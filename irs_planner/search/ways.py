@@ -415,6 +415,7 @@ class Ways:
         if path is None:
             return None
         last, far = len(path) - 1, 0
+        onto = float(body.length(field.pose(path[0], begin[2]) - begin))
         for k in range(last, 0, -1):
             yield
             pose = field.pose(path[k], begin[2])
@@ -423,7 +424,7 @@ class Ways:
             price = float(
                 body.length(np.diff(between, axis=0)) @ np.minimum(weight, 1.0 + NARROW + TIGHT)
             )
-            over = float(field.cost[path[0]] - field.cost[path[k]])
+            over = onto + float(field.cost[path[0]] - field.cost[path[k]])
             if price <= DETOUR * over + NEAR and self._is_free(body, state, begin, pose):
                 far = k
                 break
@@ -480,6 +481,8 @@ class Ways:
                     break
                 yield from self._pause()
                 pose = around.pose(point, state[other.columns[2]])
+                if np.abs(pose - state[other.columns])[:2].max() <= self._usual[0]:
+                    continue  # It counts as there, and is still in the way.
                 gap, _, _ = self._gaps(between, self._placed(state, other, pose), poses)
                 if (gap >= self._usual[0]).all():
                     ahead = yield from self._field(other, state, pose)
