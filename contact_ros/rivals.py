@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections import deque
 from collections.abc import Mapping
+from typing import Any
 
 from rclpy.node import Node
 
 from contact_ros.diagnostics import Health, Level
-from contact_ros.stamps import steady_timer
+from contact_ros.stamps import steady_timer, to_nanoseconds
 
 PERIOD = 0.5
 """How often the graph is looked at [s]."""
+
+MAX_STAMPS = 1000
+"""So many of the latest stamps of a topic are looked at."""
 
 UNKNOWN = "_NODE_NAME_UNKNOWN_"
 """In place of a node's name where rclpy does not know it, or not any more."""
@@ -28,6 +34,53 @@ def publishers(node: Node, topic: str) -> list[str]:
         f"{info.node_namespace.rstrip('/')}/{info.node_name}"
         for info in node.get_publishers_info_by_topic(node.resolve_topic_name(topic))
     )
+
+
+class StampOrder:
+    """How the stamps of one topic follow each other; those of two sources interleave."""
+
+    def __init__(self, repeats: bool = True) -> None:
+        """Start without a message.
+
+        Args:
+            repeats: Whether one source may repeat a stamp, as a hung driver does.
+        """
+        self._repeats = repeats
+        self._last: int | None = None
+        self._steps: deque[float] = deque(maxlen=MAX_STAMPS)
+
+    def heard(self, message: Any) -> float:
+        """Take note of a message; one without a header tells nothing.
+
+        Args:
+            message: The message.
+
+        Returns:
+            By how much its stamp is newer than that of the last one [s]; inf if it does not say.
+        """
+        if not hasattr(message, "header"):
+            return math.inf
+        stamp = to_nanoseconds(message.header.stamp)
+        last, self._last = self._last, stamp
+        if last is None:
+            return math.inf
+        self._steps.append(1e-9 * (stamp - last))
+        return self._steps[-1]
+
+    def interleaved(self, shortest: float) -> bool:
+        """Tell whether more than a few were too close, or went back, of late.
+
+        Args:
+            shortest: Time between two messages of one source [s].
+        """
+        # Messages may be heard in another thread meanwhile; a copy is made in one go.
+        steps = list(self._steps)
+        odd = sum(step < shortest and not (self._repeats and step == 0.0) for step in steps)
+        return odd > max(2, 0.1 * len(steps))
+
+    def forget(self) -> None:
+        """Look at later messages only."""
+        self._steps.clear()
 
 
 class RivalReport:

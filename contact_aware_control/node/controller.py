@@ -53,7 +53,7 @@ from contact_ros.lifecycle import ManagedNode
 from contact_ros.lockstep import Participant, TickInputs
 from contact_ros.loop import ErrorRelay, FixedRateLoop
 from contact_ros.parameters import read
-from contact_ros.qos import LATCHED, signal_publisher, signal_subscription
+from contact_ros.qos import LATCHED, WAITING, signal_publisher, signal_subscription
 from contact_ros.real_time import RealTimeReport, enter_real_time
 from contact_ros.stamps import NANOSECONDS, to_nanoseconds, to_time
 from contact_ros.validation import MessageError
@@ -208,7 +208,11 @@ class ControllerNode(ManagedNode):
         self._reader = StateReader(self, profile, lockstep, self._state_arrived)
         self._rivals = RivalWatch(self, profile, self._reader, self._targets.followed)
         self._contacts = self.create_subscription(
-            ContactArray, CONTACTS, self._contacts_arrived, signal_subscription(lockstep)
+            ContactArray,
+            CONTACTS,
+            self._contacts_arrived,
+            # Of one that waits at a time, those of a second node could be all that is heard.
+            signal_subscription(lockstep, depth=WAITING),
         )
 
     def _begin_to_tick(self) -> None:
@@ -300,6 +304,8 @@ class ControllerNode(ManagedNode):
         try:
             if self._participant is None:
                 self._check_time(stamp)
+                if not self._rivals.passes(message):
+                    return
                 # Ages count from arrival: the robot's clock need not be ours.
                 stamp = self._now()
             self._frames.check_base(message.header.frame_id)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from queue import SimpleQueue
 
+from contact_stack_msgs.msg import ContactArray
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.logging import get_logging_directory
@@ -27,7 +28,7 @@ from contact_ros.driver_profile import DriverProfile, StateReader
 from contact_ros.guarded_node import waking_future
 from contact_ros.qos import KEPT_STOPS, LIVE_STOPS
 from contact_ros.real_time import keep_up_with_main_thread
-from contact_ros.rivals import PERIOD, UNKNOWN, publishers
+from contact_ros.rivals import PERIOD, UNKNOWN, StampOrder, publishers
 
 EXTERNAL_STOP_TOPIC = "external_stop"
 
@@ -177,6 +178,11 @@ class ExternalStop:
 CONTACTS = "contacts"
 """Topic of what the estimator finds."""
 
+MIXED_CONTACTS = Finding(
+    Status.FOREIGN_STATE, f"the stamps of {CONTACTS} interleave, as those of two nodes do"
+)
+"""Told as soon as it is heard; who they are is known later."""
+
 
 class RivalWatch:
     """Look who else publishes commands for this arm, or its states.
@@ -208,9 +214,21 @@ class RivalWatch:
         self.senders = ""
         self._followed = followed
         self._node, self._profile, self._reader = node, profile, reader
+        self._contacts, self._shortest = StampOrder(repeats=False), 0.5 * profile.period
         self._timer = node.create_timer(
             PERIOD, self._update, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
+
+    def passes(self, contacts: ContactArray) -> bool:
+        """Tell whether contacts may be those of the one estimator, whose stamps go on.
+
+        Args:
+            contacts: As they have just arrived.
+        """
+        step = self._contacts.heard(contacts)
+        if step < self._shortest and self._contacts.interleaved(self._shortest):
+            self.finding = MIXED_CONTACTS
+        return step > 0.0
 
     def _update(self) -> None:
         before, self.senders = (
@@ -223,15 +241,17 @@ class RivalWatch:
         topics = (self._profile.command_topic, *states)
         names = [publishers(self._node, self._profile.topic(topic)) for topic in topics]
         odd = [self._reader.interleaved(topic) for topic in states]
-        self.finding = None
-        if len(names[0]) > 1:
-            self.finding = _shared(Status.FOREIGN_COMMAND, self._profile.command_topic, names[0])
-            return
+        finding = shared_contacts(publishers(self._node, CONTACTS))
         for topic, who, interleaved in zip(states, names[1:], odd, strict=True):
             mixed = self._profile.state_topics[topic] is JointState and not interleaved
             if len(who) > 1 and not mixed:
-                self.finding = _shared(Status.FOREIGN_STATE, topic, who)
-        self.finding = self.finding or shared_contacts(publishers(self._node, CONTACTS))
+                finding = _shared(Status.FOREIGN_STATE, topic, who)
+        if len(names[0]) > 1:
+            finding = _shared(Status.FOREIGN_COMMAND, self._profile.command_topic, names[0])
+        # Last, for contacts are heard in another thread meanwhile.
+        two = self._contacts.interleaved(self._shortest)
+        self.finding = finding or (MIXED_CONTACTS if two else None)
+        self._contacts.forget()
 
 
 def shared_contacts(publishers: Sequence[str]) -> Finding | None:

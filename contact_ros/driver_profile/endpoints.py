@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -18,8 +17,7 @@ from contact_core.robot.arm_state import ArmState, SoundCommand
 from contact_ros.diagnostics import AgeMonitor, Health, Level
 from contact_ros.driver_profile.base import RELIABLE, DriverProfile
 from contact_ros.qos import signal_publisher, signal_subscription
-from contact_ros.rivals import publishers
-from contact_ros.stamps import to_nanoseconds
+from contact_ros.rivals import StampOrder, publishers
 from contact_ros.validation import MessageError, Rejections
 
 
@@ -83,9 +81,6 @@ class RobotSide:
 MAX_NAMES = 16
 """So many joints of others are named."""
 
-MAX_STAMPS = 1000
-"""So many of the latest stamps of a topic are looked at."""
-
 STALE_AFTER = 1.0
 """Age of the latest state above which a reader says that none arrive [s]."""
 
@@ -113,37 +108,6 @@ class CommandWriter:
             command: What a gate has passed.
         """
         self._publisher.publish(self._profile.encode_command(command.position))
-
-
-class StampOrder:
-    """How the stamps of one topic follow each other; those of two sources interleave."""
-
-    def __init__(self) -> None:
-        """Start without a message."""
-        self._last: int | None = None
-        self._steps: deque[float] = deque(maxlen=MAX_STAMPS)
-
-    def heard(self, message: Any) -> None:
-        """Take note of a message; one without a header tells nothing."""
-        if not hasattr(message, "header"):
-            return
-        stamp = to_nanoseconds(message.header.stamp)
-        if self._last is not None:
-            self._steps.append(1e-9 * (stamp - self._last))
-        self._last = stamp
-
-    def interleaved(self, shortest: float) -> bool:
-        """Tell whether more than a few were too close, or went back, since the last call.
-
-        Args:
-            shortest: Time between two messages of one source [s]; a repeated stamp is that of
-                a hung driver, and no second source.
-        """
-        # Messages may be heard in another thread meanwhile; a copy is made in one go.
-        steps = list(self._steps)
-        self._steps.clear()
-        odd = sum(step < shortest and step != 0.0 for step in steps)
-        return odd > max(2, 0.1 * len(steps))
 
 
 class StateReader:
@@ -236,7 +200,10 @@ class StateReader:
         Args:
             topic: One of the needed topics of a profile that knows its period.
         """
-        return self._sources[topic].interleaved(0.5 * self._profile.period)
+        source = self._sources[topic]
+        odd = source.interleaved(0.5 * self._profile.period)
+        source.forget()
+        return odd
 
     def _message(self, topic: str, message: Any) -> None:
         if not self._profile.concerns(topic, message):

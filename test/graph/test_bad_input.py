@@ -285,6 +285,26 @@ def test_contacts_of_another_node_stop_the_arm(held: GraphClient) -> None:
     ask_until_granted(client, "resume")
 
 
+def test_a_burst_of_phantom_contacts_moves_nothing(held: GraphClient) -> None:
+    """Between two looks at the graph they were followed, by 0.2 m."""
+    client = held
+    client.spin_until(lambda: at_rest(client))
+    publisher = client.node.create_publisher(ContactArray, "contacts", 1)
+    before = np.array(client.latest("controller_status").joint_command)
+    phantom = Contact(link="lbr_link_6", identifiable=True)
+    phantom.point.z, phantom.normal.z, phantom.force.z = 0.6, 1.0, 100.0
+
+    def told() -> bool:
+        publisher.publish(ContactArray(header=client.latest("contacts").header, contacts=[phantom]))
+        return bool(client.latest("controller_status").status_name == "FOREIGN_STATE")
+
+    client.spin_until(told)
+    client.node.destroy_publisher(publisher)
+    assert np.abs(np.array(client.latest("controller_status").joint_command) - before).max() < 1e-3
+    client.spin_until(lambda: client.latest("controller_status").status_name != "FOREIGN_STATE")
+    ask_until_granted(client, "resume")
+
+
 def test_contacts_on_unknown_links_are_a_latched_fault(held: GraphClient) -> None:
     """Several bad messages in a row stop the controller until it is reset."""
     client = held

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
-from unittest.mock import Mock
+from unittest.mock import MagicMock, Mock
 
 import pytest
+from contact_stack_msgs.msg import ContactArray
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.node.config import RecorderConfig
 from contact_aware_control.node.controller_parts import (
     IncidentFiles,
+    RivalWatch,
     answer_to,
     shared_contacts,
     shared_targets,
@@ -113,3 +115,61 @@ def test_an_estimator_that_was_started_anew_is_no_other_node(publishers, said) -
     if found is not None:
         assert found.status is Status.FOREIGN_STATE
         assert said in found.detail
+
+
+PERIOD = 5_000_000
+"""Of states, and so of contacts [ns]."""
+
+
+def listening() -> RivalWatch:
+    profile = MagicMock(period=1e-9 * PERIOD, needed_topics=())
+    return RivalWatch(MagicMock(), profile, Mock(), list)
+
+
+def stamped(stamp: int) -> ContactArray:
+    message = ContactArray()
+    message.header.stamp.nanosec = stamp
+    return message
+
+
+@pytest.mark.parametrize(
+    "offset",
+    [
+        pytest.param(0, id="copies, or a second estimator"),
+        pytest.param(-PERIOD, id="late copies"),
+        pytest.param(PERIOD // 5, id="stamps of its own"),
+        pytest.param(80 * PERIOD, id="ahead of all states"),
+    ],
+)
+def test_contacts_of_two_sources_are_told_apart_before_the_graph_says_so(offset) -> None:
+    """A burst between two looks at the graph moved an untouched arm by 171 mm."""
+    watch, used = listening(), []
+    for i in range(100, 200):
+        for mine in (True, False):
+            message = stamped(i * PERIOD + (0 if mine else offset))
+            if watch.passes(message) and not mine and watch.finding is None:
+                used.append(i)
+    assert watch.finding is not None
+    assert watch.finding.status is Status.FOREIGN_STATE
+    assert len(used) <= (0 if offset <= 0 else 10)
+
+
+def test_a_finding_about_contacts_ends_with_what_it_is_about() -> None:
+    watch = listening()
+    for i in range(100, 120):
+        watch.passes(stamped(i * PERIOD))
+        watch.passes(stamped(i * PERIOD))
+    watch._update()
+    assert watch.finding is not None
+    for i in range(120, 220):
+        assert watch.passes(stamped(i * PERIOD))
+    watch._update()
+    assert watch.finding is None
+
+
+def test_an_estimator_that_goes_on_is_one_source() -> None:
+    """After a restart of the driver its clock may be behind; messages may get lost."""
+    watch = listening()
+    for stamp in (*range(100, 200), *range(10, 60), *range(60, 160, 7)):
+        watch.passes(stamped(stamp * PERIOD))
+        assert watch.finding is None
