@@ -65,18 +65,22 @@ class DriverFaults:
         tripped: Why the command guard has ended the driver; empty while it runs.
     """
 
-    def __init__(self, config: DriverFaultsConfig, limits: GuardLimits) -> None:
+    def __init__(
+        self, config: DriverFaultsConfig, limits: GuardLimits, log: Callable[[str], object]
+    ) -> None:
         """Start without a fault.
 
         Args:
             config: How to misbehave.
             limits: Of the command guard.
+            log: Told why the command guard ends the driver.
         """
         self.commanding = True
         self.silent = False
         self.tripped = ""
         self.config = config
         self._limits = limits
+        self._log = log
         self._silent_until = 0
         self._states = 0
 
@@ -116,7 +120,7 @@ class DriverFaults:
         beyond = (command < limits.lowest) | (command > limits.highest)
         if self.config.command_guard and not self.tripped and beyond.any():
             joint = int(np.argmax(beyond))
-            self.tripped = (
+            self._trip(
                 f"{limits.names[joint]} was commanded to {command[joint]:.3f} rad, its limits are "
                 f"{limits.lowest[joint]:.3f} and {limits.highest[joint]:.3f} rad"
             )
@@ -133,13 +137,17 @@ class DriverFaults:
         fast = np.abs(velocity) > limits.speed
         if self.config.command_guard and not self.tripped and fast.any():
             joint = int(np.argmax(fast))
-            self.tripped = (
+            self._trip(
                 f"{limits.names[joint]} moved at {abs(velocity[joint]):.2f} rad/s, its limit is "
                 f"{limits.speed[joint]:.2f} rad/s"
             )
         self._states += 1
         hidden = self.tripped or self.silent or now < self._silent_until
         return not hidden and self._states % self.config.state_every == 0
+
+    def _trip(self, reason: str) -> None:
+        self.tripped = reason
+        self._log(self.name)
 
 
 REAL_TIME_ONLY = "refused: in lock-step nothing is late or missing; launch with lockstep:=false"

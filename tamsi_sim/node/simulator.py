@@ -236,6 +236,7 @@ class SimulatorNode(ManagedNode):
         self._faults = DriverFaults(
             config.faults,
             GuardLimits(lowest, highest, self._arm.velocity_limits, robot.arm_joints),
+            lambda text: self.get_logger().error(text),
         )
         self._fault_services = FaultServices(
             self, f"{NAME}/driver", self._faults, config.lockstep, lambda: self._stamp

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -12,8 +14,8 @@ STILL = np.zeros(7)
 MILLISECOND = 1_000_000
 
 
-def driver(**values: object) -> DriverFaults:
-    return DriverFaults(DriverFaultsConfig(**values), LIMITS)  # type: ignore[arg-type]
+def driver(log: Callable[[str], object] = print, **values: object) -> DriverFaults:
+    return DriverFaults(DriverFaultsConfig(**values), LIMITS, log)  # type: ignore[arg-type]
 
 
 def at(joint: int, value: float) -> np.ndarray:
@@ -30,11 +32,13 @@ def test_a_good_driver_passes_everything_on() -> None:
 
 @pytest.mark.parametrize("value", [2.01, -2.01])
 def test_a_command_beyond_a_limit_ends_the_driver_until_it_is_restarted(value: float) -> None:
-    faults = driver()
+    logged: list[str] = []
+    faults = driver(logged.append)
     assert not faults.accepts(at(3, value))
     assert not faults.accepts(STILL)
     assert not faults.publishes(0, STILL)
     assert f"d was commanded to {value:.3f} rad" in faults.name
+    assert logged == [faults.name]
     faults.restart(0)
     assert faults.accepts(STILL)
     assert not faults.publishes(1999 * MILLISECOND, STILL)
@@ -42,8 +46,10 @@ def test_a_command_beyond_a_limit_ends_the_driver_until_it_is_restarted(value: f
 
 
 def test_too_fast_a_motion_ends_the_driver() -> None:
-    faults = driver()
-    assert not faults.publishes(0, at(2, -1.6))
+    logged: list[str] = []
+    faults = driver(logged.append)
+    assert not any(faults.publishes(k, at(2, -1.6)) for k in range(2))
+    assert logged == [faults.name]
     assert "c moved at 1.60 rad/s" in faults.name
 
 
