@@ -31,6 +31,7 @@ from contact_core.base.planning import PlanStatus, StopCondition
 from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.geometry import to_vector
 from contact_ros.guarded_node import waking_future
+from contact_ros.rivals import SolePublisher
 from contact_ros.stamps import NANOSECONDS, to_duration, to_nanoseconds
 
 RESULT_TIMEOUT = 60
@@ -41,6 +42,12 @@ CLIENT_CHECK_PERIOD = 0.5
 
 CLIENT_PATIENCE = 3.0
 """How long nobody may wait for the plan before planning stops [s]."""
+
+SECOND_SERVER = (
+    "end one of the nodes, or give it another robot_name; one that was killed is gone from the "
+    "graph after about 20 s"
+)
+"""What to do about it."""
 
 Problem = TypeVar("Problem")
 Plan = TypeVar("Plan")
@@ -170,7 +177,11 @@ class _Job(Generic[Problem, Plan]):
 
 
 class PlanningServer(Generic[Problem, Plan]):
-    """Serve a planning action from a node."""
+    """Serve a planning action from a node.
+
+    Attributes:
+        rivals: Says so where another node serves the same action: both would take every goal.
+    """
 
     def __init__(
         self, node: Node, action: Any, name: str, planner: GoalPlanner[Problem, Plan]
@@ -192,6 +203,8 @@ class PlanningServer(Generic[Problem, Plan]):
         self._planned = 0
         self._refused = 0
         self._last_status = ""
+        # Every action server publishes the status of its goals.
+        self.rivals = SolePublisher(node, {f"{name}/_action/status": SECOND_SERVER})
         self._diagnostics = Diagnostics(node, self._health)
         self._timer = node.create_timer(CLIENT_CHECK_PERIOD, self._check_clients)
         self._server = ActionServer(
@@ -276,7 +289,8 @@ class PlanningServer(Generic[Problem, Plan]):
             "goals_refused": self._refused,
             "last_status": self._last_status,
         }
-        return Health(Level.OK, "planning" if self._jobs else "waiting for a goal", values)
+        told = "planning" if self._jobs else "waiting for a goal"
+        return self.rivals.report(Health(Level.OK, told, values))
 
 
 def durations(times: np.ndarray) -> list[Duration]:

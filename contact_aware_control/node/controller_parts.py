@@ -277,7 +277,8 @@ def shared_targets(publishers: Mapping[str, Sequence[str]]) -> str:
     Returns:
         Their names and what happens; empty if there is one.
     """
-    if len({name for names in publishers.values() for name in names}) < 2:
+    several = any(len(names) > 1 for names in publishers.values())  # nodes may share a name
+    if not several and len({name for names in publishers.values() for name in names}) < 2:
         return ""
     who = " and ".join(f"{name} ({topic})" for topic, names in publishers.items() for name in names)
     return f"targets may come from {who}: the last one counts, so let one node publish them"

@@ -118,6 +118,7 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         send: Callable[[JointState], None],
         namespace: str = "/",
         take: Callable[[], object] = lambda: None,
+        rival: Callable[[], str] = str,
     ) -> None:
         """Take the parameters.
 
@@ -127,7 +128,9 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
                 that it follows from.
             namespace: Of the node; some drivers call their joints after it.
             take: Lets messages in that wait for a look.
+            rival: Tells of another node that takes the same goals; empty for none.
         """
+        self._rival = rival
         self._config, self._send, self._namespace, self._take = config, send, namespace, take
         self._seen: dict[str, Seen] = {}
         self._known: tuple[ObjectMover, BaseFrames] | None = None
@@ -367,7 +370,9 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
             raise
 
     def _unfollowed(self, begun: float) -> str:
-        """Return why the controller does not follow, empty if it does."""
+        """Return why the controller does not follow, or not us alone; empty if it does."""
+        if rival := self._rival():
+            return rival
         if self._is_late(self._status_heard, begun):
             return f"controller_status is silent: {PlanStatus.NOT_FOLLOWED.remedy}"
         status = self._status
@@ -407,7 +412,11 @@ class ObjectMoverNode(GuardedNode):
         config = read(self, MoverNodeConfig)
         targets = self.create_publisher(JointState, "target_joint", signal_publisher(False))
         self._goals = MoveGoals(
-            config, targets.publish, self.get_namespace(), lambda: self.take(*self._waiting)
+            config,
+            targets.publish,
+            self.get_namespace(),
+            lambda: self.take(*self._waiting),
+            lambda: self._server.rivals.problem,
         )
         precompile()
         signal, queue = signal_subscription(False), signal_subscription(False, depth=WAITING)

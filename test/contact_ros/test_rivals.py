@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
+from contact_stack_msgs.action import MoveObjects
 from rclpy.qos import qos_profile_sensor_data
 from rosgraph_msgs.msg import Clock
 
 from contact_ros.diagnostics import Health, Level
 from contact_ros.driver_profile import DriverConfig, StateReader, driver_profile
+from contact_ros.planning_server import PlanningServer
 from contact_ros.rivals import SolePublisher, publishers
 
 OK = Health(Level.OK, "running", {"a": 1})
@@ -45,6 +49,23 @@ def test_a_second_clock_is_named_until_it_is_gone(graph) -> None:
     right.destroy_node()
     graph.spin_until(lambda: not sole.problem)
     assert sole.report(OK) is OK
+
+
+def test_a_second_server_of_an_action_is_named_although_it_has_the_same_name(graph) -> None:
+    nodes = [graph.node("object_mover", "-r", "__ns:=/lbr") for _ in range(2)]
+    first = PlanningServer(nodes[0], MoveObjects, "move_objects", Mock())
+    graph.spin_until(lambda: nodes[0].count_publishers("move_objects/_action/status") == 1)
+    first.rivals._update()
+    assert not first.rivals.problem
+    second = PlanningServer(nodes[1], MoveObjects, "move_objects", Mock())
+    text = "move_objects/_action/status is published by /lbr/object_mover and /lbr/object_mover:"
+    for server in (first, second):
+        graph.spin_until(lambda server=server: server.rivals.problem)
+        assert text in server.rivals.problem
+        assert text in server._health().message
+    second.close()
+    graph.spin_until(lambda: not first.rivals.problem)
+    first.close()
 
 
 def test_a_clock_that_is_remapped_is_no_rival(graph) -> None:

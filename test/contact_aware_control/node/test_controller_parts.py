@@ -83,6 +83,8 @@ def test_nodes_that_stream_targets_at_once_are_named() -> None:
     assert not shared_targets({})
     assert not shared_targets({"target_joint": ["/lbr/a"], "target_pose": ["/lbr/a"]})
     said = "targets may come from /lbr/a (target_joint) and /lbr/b (%s): the last one counts"
+    twins = "targets may come from /lbr/a (target_joint) and /lbr/a (target_joint): the last"
+    assert shared_targets({"target_joint": ["/lbr/a", "/lbr/a"]}).startswith(twins)
     two = shared_targets({"target_joint": ["/lbr/a", "/lbr/b"]})
     assert two.startswith(said % "target_joint")
     kinds = shared_targets({"target_joint": ["/lbr/a"], "target_pose": ["/lbr/b"]})

@@ -291,6 +291,14 @@ def test_a_controller_that_does_not_follow_ends_it(tmp_path) -> None:
     assert result.remedy == "the controller is at EXTERNAL_STOP: release the button"
 
 
+def test_a_second_mover_ends_it(tmp_path) -> None:
+    """Two of one name took every goal, and pushed together with up to 85 N."""
+    world = World(tmp_path, x=0.6)
+    world.goals._rival = lambda: "two serve it: end one"
+    result = world.run()
+    assert (result.status_name, result.remedy) == ("NOT_FOLLOWED", "two serve it: end one")
+
+
 def test_a_thing_that_tips_over_ends_it(tmp_path) -> None:
     world = World(tmp_path, MoverNodeConfig(patience=2.0), x=0.6)
 
