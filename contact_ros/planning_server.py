@@ -176,6 +176,32 @@ class _Job(Generic[Problem, Plan]):
         self.planned.set_result(answer)
 
 
+class Listeners:
+    """Whether anybody still waits for what an action does: every action client hears feedback."""
+
+    def __init__(self, node: Node, action: str) -> None:
+        """Begin now.
+
+        Args:
+            node: The node that serves it.
+            action: Its name.
+        """
+        self._node = node
+        self._topic = f"{action}/_action/feedback"
+        self.begin()
+
+    def begin(self) -> None:
+        """Be patient from now on: whoever sends a goal may not be discovered yet."""
+        self._heard = time.monotonic()
+
+    def gone(self) -> bool:
+        """Tell whether nobody has listened for a while, with every look at it."""
+        now = time.monotonic()
+        if self._node.count_subscribers(self._topic) > 0:
+            self._heard = now
+        return now - self._heard > CLIENT_PATIENCE
+
+
 class PlanningServer(Generic[Problem, Plan]):
     """Serve a planning action from a node.
 
@@ -196,10 +222,9 @@ class PlanningServer(Generic[Problem, Plan]):
             planner: What plans.
         """
         self._node = node
-        self._name = name
         self._planner = planner
         self._jobs: list[_Job[Problem, Plan]] = []
-        self._client_seen = 0.0
+        self._listeners = Listeners(node, name)
         self._planned = 0
         self._refused = 0
         self._last_status = ""
@@ -238,7 +263,7 @@ class PlanningServer(Generic[Problem, Plan]):
         if before is not None:
             before.preempt()
             await before.ended
-        self._client_seen = time.monotonic()
+        self._listeners.begin()
         job.start(problem)
         answer = await job.planned
         job.join()
@@ -271,12 +296,7 @@ class PlanningServer(Generic[Problem, Plan]):
 
     def _check_clients(self) -> None:
         """Stop planning when the last client has gone."""
-        if not self._jobs:
-            return
-        # Every action client listens to the feedback.
-        if self._node.count_subscribers(f"{self._name}/_action/feedback") > 0:
-            self._client_seen = time.monotonic()
-        elif time.monotonic() - self._client_seen > CLIENT_PATIENCE:
+        if self._jobs and self._listeners.gone():
             self._node.get_logger().warning(
                 "nobody waits for the plan any longer: planning stops", throttle_duration_sec=10.0
             )

@@ -51,9 +51,9 @@ from contact_aware_control.node.trajectory_goals import (
     Violation,
 )
 from contact_aware_control.receiver import age
-from contact_aware_control.reference import Goal
+from contact_aware_control.reference import Goal, Guidance
 from contact_aware_control.reference.base import LetTickRun
-from contact_aware_control.reference.stream import MotionBounds
+from contact_aware_control.reference.stream import FOR_EVER, MotionBounds
 from contact_aware_control.safety.command_gate import GateState
 from contact_aware_control.safety.goal_checker import GoalChecker
 from contact_aware_control.safety.status import FOLLOWING, LinkState, Mode, Status
@@ -62,6 +62,7 @@ from contact_core.base.errors import ContactStackError, TrajectoryError
 from contact_core.robot.robot import Robot
 from contact_ros.geometry import BaseFrames, without_points
 from contact_ros.guarded_node import PolledActionServer
+from contact_ros.planning_server import CLIENT_PATIENCE, Listeners
 from contact_ros.stamps import MAX_START
 from contact_ros.validation import MessageError
 
@@ -93,12 +94,15 @@ SETTLING = 1.0
 """How long a motion may take to arrive after its end, before its tolerances alone decide [s]."""
 
 
+GUIDE = "hand_guide"
+"""Name of the action whose goals may have no end of their own."""
+
 TOUCHING: tuple[tuple[Any, str, Any], ...] = (
     (GuardedMove, "guarded_move", GuardedGoal),
     (CompliantMove, "compliant_move", CompliantGoal),
     (Insert, "insert", InsertGoal),
     (Wipe, "wipe", WipeGoal),
-    (HandGuide, "hand_guide", GuidedGoal),
+    (HandGuide, GUIDE, GuidedGoal),
 )
 """The actions that touch on purpose, their names, and what translates their goals."""
 
@@ -245,6 +249,7 @@ class GoalServer:
         self._checks = GoalChecks(node, let_tick_run, beside=not lockstep)
         self._touch = TouchContext(robot, frames, joint_names, bounds, period, defaults)
         self._running: RunningGoal | None = None
+        self._guides = Listeners(node, GUIDE)
         server = ActionServer if lockstep else PolledActionServer
         self._servers = [
             server(
@@ -393,6 +398,10 @@ class GoalServer:
                 reason = self._elsewhere(running.command, present.command)
             running.command = present.command
         running.linked = status.link is LinkState.ARMED
+        reference = running.goal.goal.reference
+        endless = isinstance(reference, Guidance) and reference.duration == FOR_EVER
+        if endless and not reason and self._guides.gone():
+            reason = f"no action client has listened for {CLIENT_PATIENCE:g} s"
         return reason
 
     def _elsewhere(self, before: np.ndarray | None, command: np.ndarray) -> str:
@@ -516,6 +525,7 @@ class GoalServer:
             progress = GoalProgress(now, present.command, 0.0, replaced.max_force)
             replaced.ended.set_result(replaced.goal.result(progress, violation, ""))
         self._running = RunningGoal(handle, goal, start)
+        self._guides.begin()
         return self._running
 
     def _held(self) -> str:

@@ -19,12 +19,15 @@ from contact_aware_control.loop_state import LoopStatus
 from contact_aware_control.node.config import GoalConfig
 from contact_aware_control.node.goal_server import GoalServer, RunningGoal
 from contact_aware_control.node.target_topics import TargetTopics
+from contact_aware_control.reference import Goal, Guidance
+from contact_aware_control.reference.stream import FOR_EVER
 from contact_aware_control.safety.command_gate import GateState
 from contact_aware_control.safety.goal_checker import GoalChecker
 from contact_aware_control.safety.status import LinkState, Mode, Status
 from contact_aware_control.targets import StreamConfig, StreamedTargets
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
+from contact_ros import planning_server
 from contact_ros.geometry import BaseFrames
 
 NAMES = tuple(f"lbr_A{i}" for i in range(1, 8))
@@ -142,3 +145,29 @@ def test_a_goal_does_not_go_on_where_commands_begin_anew_elsewhere(server, jump,
     assert (told.end == "") is goes_on
     if not goes_on:
         assert "elsewhere, 0.060 rad away" in told.ended.result().text
+
+
+def test_a_hand_that_nobody_asks_to_lead_any_more_leads_no_longer(server, monkeypatch):
+    """Of a client that was killed, the arm was led by whatever touched it, for good."""
+    now, clients = [100.0], [1]
+    monkeypatch.setattr(planning_server, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    server._guides.begin()
+    monkeypatch.setattr(server._node, "count_subscribers", lambda topic: clients[0])
+
+    def told_after(seconds: float, duration: float) -> SimpleNamespace:
+        goal = goal_without_end()
+        goal.goal = Goal(Guidance(Q, np.ones(7, bool), 8.0, duration))
+        told = running(server, goal)
+        for stamp, wait in enumerate((0.0, seconds)):
+            now[0] += wait
+            server.current(stamp)
+            server.update(stamp, Q, TRACKING)
+        return told
+
+    assert told_after(100.0, FOR_EVER).end == ""
+    clients[0] = 0
+    assert told_after(2.9, FOR_EVER).end == ""
+    assert told_after(100.0, 3600.0).end == ""
+    ended = told_after(0.2, FOR_EVER)
+    assert ended.end == "abort"
+    assert ended.ended.result().text == "no action client has listened for 3 s"
