@@ -40,14 +40,16 @@ def precompile_controller() -> None:
     GoalChecker(robot, config).check(joints, q)
     robot.update(q)
     tool, link = robot.tool_pose(), "lbr_link_6"
-    push = ContactEstimate.known(robot, link, robot.link_pose(link).translation, np.full(3, 30.0))
+    point, force = robot.link_pose(link).translation, np.full(3, 30.0)
+    push = ContactEstimate.known(robot, link, point, force)
+    torque = robot.torque_of_force(link, point, force)
     for goal in (Goal(PoseTrajectory([0.0, 1.0], [tool, tool])), joints):
         loop = ControlLoop(Robot.from_description(description), config)
         state = loop.start()
         # Until the force, which is filtered, exceeds its limit.
         for tick in range(1, 14):
             now = tick * PERIOD_NS
-            arm, report = ArmState(now, q, q, q, np.zeros(robot.n)), ContactReport(now, [push])
+            arm, report = ArmState(now, q, q, q, torque), ContactReport(now, [push])
             inputs = LoopInputs(now, arm, report, goal if tick > 2 else None)
             state, _, _ = loop.tick(state, inputs)
 

@@ -41,6 +41,12 @@ START_DISTANCE = 0.1
 STANDS = 1e-4
 """A reported command that changes by no more from one state to the next stands still [rad]."""
 
+SHOWN = 0.5
+"""Contacts of whose torque the arm feels a smaller share are not where they are said to be."""
+
+TINY = 1e-9
+"""Keeps the torque that may be wrong above zero [Nm]."""
+
 CONTINUITY = 0.02
 """After a short outage the arm goes on by itself if no joint is farther from its command than
 before, by more than this [rad]."""
@@ -77,6 +83,9 @@ class Receiver:
         self._n = robot.n
         self._links = robot.link_names
         self._softness = 1.0 / robot.stiffness
+        self._robot = robot
+        margin = config.reflex.torque_margin_share * robot.effort_limits
+        self._torque_margin = np.maximum(margin, robot.torque_error) + TINY
         self._patience = config.safety.state_timeout_periods * config.period
 
     def receive(self, state: LoopState, inputs: LoopInputs) -> tuple[LoopState, Status]:
@@ -139,11 +148,51 @@ class Receiver:
             found = found or wrong
         if inputs.report is not last.report and inputs.report is not None:
             if are_sound_contacts(inputs.report.contacts, self._links):
-                after.report = inputs.report
+                after.report = self._felt(inputs.report, after)
             else:
                 supervisor = self.supervisor.reject_input(supervisor)
         after.supervisor = supervisor
         return found
+
+    def _felt(self, report: ContactReport, after: LoopState) -> ContactReport:
+        """Take the places of contacts for unknown where the arm feels little of their torque.
+
+        All contacts together are compared with all joints, by what may be wrong in each: contacts
+        may cancel each other, and one near the base is felt by few joints, or by none. An
+        estimator fits its contacts to the torque; a phantom has none. Forces at unknown places
+        are those that the torques prove.
+
+        Args:
+            report: Sound contacts.
+            after: What is remembered, the latest joint state among it.
+
+        Returns:
+            The report, its contacts not located if the torque rules that out.
+        """
+        arm, torque = after.arm, report.free_torque
+        if arm is None or not report.contacts:
+            return report
+        if torque is None:
+            offset = after.reflex.offset
+            torque = arm.external_torque if offset is None else arm.external_torque - offset
+        if torque.size != self._n:
+            return report
+        self._robot.update(arm.position)
+        claimed = np.zeros(self._n)
+        for contact in report.contacts:
+            claimed += self._robot.torque_of_force(
+                contact.link, contact.point_world, contact.force_world
+            )
+        claimed /= self._torque_margin
+        missing = claimed @ (SHOWN * claimed - torque / self._torque_margin)
+        # Not "is explained": a torque that is not known, NaN, rules nothing out.
+        if missing > math.sqrt(claimed @ claimed):
+            nowhere = [
+                replace(contact, identifiable=False, same_wrench=False)
+                for contact in report.contacts
+            ]
+            return replace(report, contacts=nowhere)
+        return report
 
     def _take_goal(self, state: LoopState, after: LoopState, goal: Goal | None) -> None:
         """Start to follow a new goal; without one nothing is planned, so the usual limits hold."""

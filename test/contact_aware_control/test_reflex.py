@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from elbow_wall import ElbowWall
-from loop_bench import TICK, Bench, Q, line
+from loop_bench import TICK, UP, Bench, Q, line
 from touch_bench import DOWN, TouchBench
 
 from contact_aware_control.config import ControllerConfig
@@ -171,6 +171,7 @@ def test_torques_that_no_contact_explains_make_it_give_way(bench):
 def test_contact_that_is_located_explains_its_torques(bench, contact, robot):
     """A planned force above the default limit is the business of the force limits."""
     run = bench()
+    robot.update(Q)
     point = robot.link_pose("lbr_link_6").translation
     force = np.array([0.0, 0.0, 100.0])
     torque = robot.torque_of_force("lbr_link_6", point, force)
@@ -178,6 +179,25 @@ def test_contact_that_is_located_explains_its_torques(bench, contact, robot):
     for _ in range(60):
         _, status = run.feel(torque, goal, report=(contact(force, point),))
     assert status.mode is Mode.TRACKING
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["torque told", "torque measured"])
+@pytest.mark.parametrize("goal", [None, line(Q)], ids=["held", "tracking"])
+def test_contacts_whose_torque_is_not_felt_move_nothing(bench, contact, robot, goal, told):
+    """A claim of 100 N moved an arm that nothing touched; half of it may be an error."""
+    run = bench(slow_start={"duration": 0.0})
+    robot.update(Q)
+    point = robot.link_pose("lbr_link_6").translation
+    torque = robot.torque_of_force("lbr_link_6", point, 100.0 * UP)
+    for felt, believed in ((0.0, False), (0.7, True)):
+        run.q = before = Q.copy()
+        for _ in range(40):
+            free = felt * torque if told else None
+            _, status = run.feel(
+                felt * torque, goal, report=(contact(100.0 * UP, point),), free_torque=free
+            )
+        assert (status.status is not Status.CONTACT_UNIDENTIFIABLE) == believed
+        assert (np.abs(run.q - before).max() > 0.01) == believed
 
 
 def test_payload_that_the_estimator_declares_is_no_contact(bench):
