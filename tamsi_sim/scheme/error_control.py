@@ -22,7 +22,7 @@ from contact_core.multibody.rigid_body.configuration import (
     configuration_change,
     move_configuration,
 )
-from tamsi_sim.arrays.data import LAST, LEFT, LENGTH, NEXT, REJECTED, STEPS
+from tamsi_sim.arrays.data import LAST, LEFT, LENGTH, NEXT, REJECTED, STEPS, Stash
 from tamsi_sim.arrays.simulation import Simulation
 from tamsi_sim.arrays.status import StepStatus
 from tamsi_sim.scheme.contact import project
@@ -245,19 +245,18 @@ def _mean(simulation: Simulation, c: int, i: int) -> float:
 def _renumber_forces(simulation: Simulation, contacts: int) -> None:
     """Give the points that are noted their present numbers; what is new bears nothing yet."""
     stash, pairs, last, k = simulation.stash, simulation.pairs.shapes, -1, 0
-    known = stash.number[0]
     for c in range(contacts):
         pair = simulation.contacts.pair[c]
         a, b = pairs[pair]
         if pair != last:
-            last, k = pair, c if c < known else 0
-            if k < known and (stash.shapes[k, 0] != a or stash.shapes[k, 1] != b):
+            last, k = pair, c
+            if not _noted(stash, k, a, b):
                 k = 0
-            while k < known and (stash.shapes[k, 0] != a or stash.shapes[k, 1] != b):
-                k += 1
-        same = k < known and stash.shapes[k, 0] == a and stash.shapes[k, 1] == b
+                while k < stash.number[0] and not _noted(stash, k, a, b):
+                    k += 1
+        known = _noted(stash, k, a, b)
         for i in range(6):
-            stash.carried[c, i] = stash.force[k, i] if same else 0.0
+            stash.carried[c, i] = stash.force[k, i] if known else 0.0
         k += 1
     for c in range(contacts):
         a, b = pairs[simulation.contacts.pair[c]]
@@ -265,6 +264,12 @@ def _renumber_forces(simulation: Simulation, contacts: int) -> None:
         for i in range(6):
             stash.force[c, i] = stash.carried[c, i]
     stash.number[0] = contacts
+
+
+@inlined_kernel
+def _noted(stash: Stash, k: int, a: int, b: int) -> bool:
+    """Whether the point that is noted with a number is one of two shapes."""
+    return k < stash.number[0] and stash.shapes[k, 0] == a and stash.shapes[k, 1] == b
 
 
 @inlined_kernel
