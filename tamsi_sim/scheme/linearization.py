@@ -265,11 +265,11 @@ def _differentiate_motion(
     nv, h = v.shape[0], simulation.settings.time_step
     end, drift = simulation.newton.v, simulation.drift
     for column in range(change.shape[1] - 1, -1, -1):
-        kind = min(column // nv, EFFORT)
-        size = SHIFTS[kind]
+        kind = column // nv
+        size = SHIFTS[min(kind, SHEAR)]
         for sign in (1.0, -1.0):
             amount = sign * size
-            if kind != EFFORT:
+            if kind < EFFORT:
                 _shift(simulation, kind, column % nv, amount, False)
             _turn_again(simulation, v, change[:, column], amount)
             for k in range(nv):
@@ -278,7 +278,7 @@ def _differentiate_motion(
                 else:
                     ends[k, column] = (ends[k, column] - end[k]) / (2.0 * size)
                     motions[k, column] = (motions[k, column] - end[k] - drift[k]) / (2.0 * size)
-            if kind != EFFORT:
+            if kind < EFFORT:
                 _shift(simulation, kind, column % nv, -amount, False)
     _turn_again(simulation, v, change[:, 0], 0.0)
     for k in range(nv):

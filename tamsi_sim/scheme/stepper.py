@@ -335,6 +335,7 @@ def _accept(simulation: Simulation, h: float, contacts: int) -> None:
     keep_shear(simulation, contacts)
     if simulation.settings.midpoint:
         turn_freely(simulation, h)
+        copy_array(newton.v, simulation.shear.velocity)
     for i in range(state.v.shape[0]):
         state.v[i] = newton.v[i]
         joint_forces.deflection[i] = joint_forces.bent[i]

@@ -29,6 +29,7 @@ from tamsi_sim.simulation.world import World
 
 # Newton's method has to end far below the differences.
 EXACT = SolverConfig(relative_tolerance=1e-9, max_iterations=50)
+HASTY = SolverConfig(relative_tolerance=1e-9, max_iterations=8, max_substeps=100)
 
 
 def brick(placement):
@@ -224,10 +225,24 @@ def test_step_that_needs_sub_steps():
         [brick(pose(z=0.12, roll=0.6, pitch=0.4)), ground_instance()],
         5e-3,
         Surface(2e4, 5.0, 0.5),
-        SolverConfig(relative_tolerance=1e-9, max_iterations=8),
+        HASTY,
     )
-    engine.v[:] = [1.0, 0.3, -3.0, 2.0, 3.0, 1.0]
+    engine.v[:] = [1.0, 0.3, -3.0, 4.0, 3.0, 1.0]
     check_sub_steps(engine, 60)
+
+
+def test_what_spins_in_contact():
+    """A ball of three moments of inertia: it turns by itself after it was pushed."""
+    urdf = body_urdf("ball", sphere(0.05), 0.5, (4e-4, 6e-4, 8e-4))
+    engine = engine_of(
+        [Instance("ball", urdf, pose(z=0.0499), True, GRAVITY), ground_instance()],
+        1e-3,
+        Surface(2e4, 5.0, 0.5),
+        EXACT,
+    )
+    engine.v[5] = 30.0
+    engine.step(20)
+    check(engine, 2)
 
 
 def test_it_steps_like_step_and_leaves_the_contacts_of_the_step():
