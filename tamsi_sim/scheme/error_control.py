@@ -250,8 +250,8 @@ def _renumber_forces(simulation: Simulation, contacts: int) -> None:
         a, b = pairs[pair]
         if pair != last:
             last, k = pair, c
-            if not _noted(stash, k, a, b):
-                k = 0
+            if not _noted(stash, k, a, b) or (k > 0 and _noted(stash, k - 1, a, b)):
+                k = 0  # not the first of its pair
                 while k < stash.number[0] and not _noted(stash, k, a, b):
                     k += 1
         known = _noted(stash, k, a, b)

@@ -149,6 +149,23 @@ def test_forces_are_those_that_move_what_they_act_on(accuracy):
     assert total[2] == pytest.approx(mass * GRAVITY, rel=0.01)
 
 
+def test_what_rests_keeps_its_forces_beside_what_rocks():
+    """Points of one pair come and go, and those of the next have other numbers then."""
+    box, tilt = _thing('<box size="0.1 0.1 0.1"/>', 1.0, 2e-3), 0.03
+    world = World().add_ground().add("rocks", box, (0, 0, 0.05), free=True)
+    engine = world.add("rests", box, (1, 0, 0.05), free=True).build(accuracy=1e-3)
+    engine.step(300)
+    (q, _), (_, v) = engine.built.free_bodies["rocks"], engine.built.free_bodies["rests"]
+    engine.q[q + 2] = 0.05 * (math.cos(tilt) + math.sin(tilt)) - 3e-4
+    engine.q[q + 3 : q + 7] = 0.0, math.sin(0.5 * tilt), 0.0, math.cos(0.5 * tilt)
+    for _ in range(200):
+        engine.contact_impulse[:] = 0.0
+        assert engine.step(1) == StepStatus.OK
+        found = [c for c in engine.contacts() if "rests" in (c.instance_a, c.instance_b)]
+        force = sum(abs(contact.force[2]) for contact in found)
+        assert force == pytest.approx(1e3 * engine.contact_impulse[v + 2], abs=0.3)
+
+
 @pytest.mark.parametrize("accuracy", [1e-2, 1e-4])
 def test_a_closure_pulls_as_hard_as_the_swing_of_what_hangs_on_it(accuracy):
     """m g (1 + 2 (1 - cos 60 degrees)) at the lowest point, nearly, for a ball of 5 cm on 1 m."""
