@@ -6,7 +6,7 @@ groups of shapes, and their size does not grow with the number of things.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -36,7 +36,7 @@ def shape_table(
     links: Sequence[Link],
     bodies: np.ndarray,
     material_of: Callable[[int, int], Material | None],
-    needed: Sequence[Hashable],
+    needed: Sequence[float | None],
 ) -> tuple[np.ndarray, list[Material]]:
     """Ask what may touch, once for all shapes of a link that say the same of how they touch.
 
@@ -46,7 +46,7 @@ def shape_table(
         bodies: (ns) their bodies, -1 for the world; shapes of one body never touch.
         material_of: Parameters of the contact of two shapes, given by their numbers; None if their
             links never touch.
-        needed: (ns) what else parameters depend on.
+        needed: (ns) see :func:`bearing_stiffness`, None where something else is given.
 
     Returns:
         (ns, ns) index of the parameters of each two shapes, or PASS; and the parameters.
@@ -55,7 +55,10 @@ def shape_table(
         ConfigError: If parameters are out of their range.
         ModelError: If two kinds of shapes may touch for which there is no routine.
     """
-    skins = [(link, s.own_contact, k) for link, s, k in zip(links, shapes, needed, strict=True)]
+    skins = [
+        (link, s.own_contact, k, points_of([s]), s.shape.inner_radius)
+        for link, s, k in zip(links, shapes, needed, strict=True)
+    ]
     first = {skin: shape for shape, skin in reversed(list(enumerate(skins)))}
     names = list(dict.fromkeys(skins))
     number = {skin: k for k, skin in enumerate(names)}

@@ -484,7 +484,7 @@ class _Builder:
         needed = [
             None
             if own(link[0]) or s.stiffness is not None
-            else (bearing_stiffness(heaviest, s.shape), points_of([s]))
+            else bearing_stiffness(heaviest, s.shape)
             for link, s in zip(links, self.shapes, strict=True)
         ]
         sinking: set[tuple[str, str]] = set()
@@ -497,7 +497,7 @@ class _Builder:
             shapes, (one, other) = (self.shapes[a], self.shapes[b]), (needed[a], needed[b])
             material = contact_of_shapes(given, surfaces, *shapes)
             if given is None and one is not None and other is not None:
-                enough = max(one[0], other[0]) / points_of(shapes)
+                enough = max(one, other) / points_of(shapes)
                 return material._replace(stiffness=max(material.stiffness, enough))
             weight = earth * max(self.floating.get(link[0], 0.0) for link in pair)
             if weight > bearable(material.stiffness, shapes):

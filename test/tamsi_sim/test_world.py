@@ -400,6 +400,21 @@ def test_what_is_round_is_borne_by_fewer_points(geometry, points, short):
     assert bool(told) == short
 
 
+@pytest.mark.parametrize("first", ["box", "sphere"])
+def test_each_shape_of_a_link_is_asked_what_it_can_bear(first):
+    shapes = {"box": '<box size="0.1 0.1 0.1"/>', "sphere": '<sphere radius="0.05"/>'}
+    last = next(name for name in shapes if name != first)
+    second = f'<collision><origin xyz="0 0 0.2"/><geometry>{shapes[last]}</geometry></collision>'
+    heavy = BLOCK.format(mass=10, i=0.01, geometry=shapes[first]).replace(
+        "</link>", f"{second}</link>"
+    )
+    slab = BLOCK.format(mass=1, i=1, geometry='<box size="1 1 0.2"/>')
+    surface = Surface(10.0 * 9.81 / 0.1, 5.0, 0.5)  # of which the box bears twice as much
+    world = World(surface=surface).add("slab", slab, (0, 0, -0.1))
+    with pytest.warns(ModelWarning, match="'b'"):
+        world.add("b", heavy, (0, 0, 0.05), free=True).build()
+
+
 def test_what_is_light_keeps_the_default_stiffness():
     light = BLOCK.format(mass=1, i=1e-3, geometry='<box size="0.1 0.1 0.1"/>')
     engine = World().add_ground().add("light", light, (0, 0, 0.05), free=True).build()
