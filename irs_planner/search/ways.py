@@ -447,14 +447,15 @@ class Ways:
             p for p in path[end:] if np.hypot(*(field.pose(p, 0.0) - pose)[:2]) < 2.0 * body.radius
         ]
         free = all(np.isfinite(field.weight[x, y]).all() for x, y, _ in soon)
-        wanted = self._model.problem.tolerance[body.columns]
-        if last:
-            tolerance = np.where(np.isfinite(wanted), wanted, self._usual)
-        else:
-            tolerance = self._usual * (ROUGH, ROUGH, 1.0)
+        tolerance = self._at_the_end(body) if last else self._usual * (ROUGH, ROUGH, 1.0)
         if free and not (last and body.turned):
             tolerance[2] = np.inf
         return _Leg(body, pose, tolerance)
+
+    def _at_the_end(self, body: _Body) -> np.ndarray:
+        """Return the tolerance (3) of an object where its way ends."""
+        wanted = self._model.problem.tolerance[body.columns]
+        return np.where(np.isfinite(wanted), wanted, self._usual)
 
     def _put_aside(self, body: _Body, state: np.ndarray) -> Parts[_Leg | None]:
         """Return where what is in the way of an object goes first, None if that is no help.
@@ -475,13 +476,14 @@ class Ways:
             other = replace(self._upright[number], turned=False)
             between = body.among(body.others == number)
             around = yield from self._field(other, state, state[other.columns])
+            enough = self._at_the_end(other)
             for k in np.argsort(around.cost, axis=None)[:PLACES]:
                 point = tuple(int(i) for i in np.unravel_index(int(k), around.cost.shape))
                 if not np.isfinite(around.cost[point]):
                     break
                 yield from self._pause()
                 pose = around.pose(point, state[other.columns[2]])
-                if np.abs(pose - state[other.columns])[:2].max() <= self._usual[0]:
+                if (np.abs(pose - state[other.columns])[:2] <= enough[:2]).all():
                     continue  # It counts as there, and is still in the way.
                 gap, _, _ = self._gaps(between, self._placed(state, other, pose), poses)
                 if (gap >= self._usual[0]).all():
