@@ -66,7 +66,9 @@ def read_text(path: Path) -> str:
     encoding = declared[1].decode() if declared else "utf-8"
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         encoding = "utf-16"
-    elif encoding.lower() in ("utf-8", "utf-16"):  # A declaration in single bytes is not UTF-16.
+    elif head.startswith((b"<\0", b"\0<")):
+        encoding = "utf-16-le" if head[0] else "utf-16-be"
+    elif encoding.lower().startswith(("utf-8", "utf-16")):  # What can be read so is not UTF-16.
         encoding = "utf-8-sig"
     try:
         return path.read_text(encoding)

@@ -147,20 +147,25 @@ def _loops(robot: ElementTree.Element, where: str) -> Iterator[str]:
             next((end.get("link", "") for end in joint.findall(tag)), "")
             for tag in ("parent", "child")
         )
+        if not (parent and child):
+            continue  # The parser says so.
         if child in above:
             yield (
                 f"link '{child}' is the child of joint '{above[child][0]}' and of joint '{name}' "
                 f"({spot}; valid: of one)"
             )
         above[child] = name, parent
+    rooted: set[str] = set()
     for link in above:
-        joints, at = list[str](), link
-        while at in above and above[at][0] not in joints:
-            name, at = above[at]
-            joints.append(name)
-        if at == link:
-            names = ", ".join(f"'{name}'" for name in joints)
+        way = dict[str, str]()  # links and the joints that carry them
+        at = link
+        while at in above and at not in rooted and at not in way:
+            way[at], at = above[at]
+        if at in way:
+            circle = list(way)[list(way).index(at) :]
+            names = ", ".join(f"'{way[link]}'" for link in circle)
             yield f"joints carry links in a circle: {names} (valid: from one root link on)"
+        rooted |= way.keys()
 
 
 def _without_looks(element: ElementTree.Element) -> Iterator[ElementTree.Element]:
