@@ -364,7 +364,8 @@ class ControllerNode(ManagedNode):
                 self._answer_simulator()
             duration = time.perf_counter() - start
             if self._state is not None:
-                self._goals.update(now, self._state.position, status, self._report)
+                heard = self._loop_state.report  # what of it the loop believes
+                self._goals.update(now, self._state.position, status, heard)
             self._rate.count(time.monotonic())
             self._report_change(status)
             if self._log.tick(inputs, self._loop_state, command, status):
