@@ -332,10 +332,9 @@ def _accept(simulation: Simulation, h: float, contacts: int) -> None:
     """Take the new velocity, move the positions with it, and sum up contact impulses."""
     state, newton, joint_forces = simulation.state, simulation.newton, simulation.joint_forces
     add_impulses(simulation, simulation.contact_impulse, h, contacts)
-    keep_shear(simulation, contacts)
     if simulation.settings.midpoint:
         turn_freely(simulation, h)
-        copy_array(newton.v, simulation.shear.velocity)
+    keep_shear(simulation, contacts)
     for i in range(state.v.shape[0]):
         state.v[i] = newton.v[i]
         joint_forces.deflection[i] = joint_forces.bent[i]
