@@ -84,8 +84,7 @@ class Receiver:
         self._links = robot.link_names
         self._softness = 1.0 / robot.stiffness
         self._robot = robot
-        margin = config.reflex.torque_margin_share * robot.effort_limits
-        self._torque_margin = np.maximum(margin, robot.torque_error) + TINY
+        self._torque_margin = self.watch.torque_margin + TINY
         self._patience = config.safety.state_timeout_periods * config.period
 
     def receive(self, state: LoopState, inputs: LoopInputs) -> tuple[LoopState, Status]:
@@ -178,12 +177,12 @@ class Receiver:
         if torque.size != self._n:
             return report
         self._robot.update(arm.position)
-        claimed = np.zeros(self._n)
-        for contact in report.contacts:
-            claimed += self._robot.torque_of_force(
-                contact.link, contact.point_world, contact.force_world
-            )
-        claimed /= self._torque_margin
+        torques = self._robot.torques_of_forces(
+            [contact.link for contact in report.contacts],
+            np.array([contact.point_world for contact in report.contacts]),
+            np.array([contact.force_world for contact in report.contacts]),
+        )
+        claimed = torques.sum(axis=0) / self._torque_margin
         missing = claimed @ (SHOWN * claimed - torque / self._torque_margin)
         # Not "is explained": a torque that is not known, NaN, rules nothing out.
         if missing > math.sqrt(claimed @ claimed):

@@ -226,16 +226,19 @@ class CondensedQpController(Controller):
     ) -> tuple[ContactSet, QuasistaticModel, np.ndarray]:
         """Return the contacts at the measured q, their model and lam_hat under q_cmd."""
         limits = {} if state.assignment is None else state.assignment.force_limits
-        contacts = self._contacts(state.contacts, limits, inputs)
+        blind = inputs.contacts is None and inputs.unexplained_force == 0.0
+        if blind:
+            contacts = self._selection.keep(state.contacts)
+        else:
+            contacts = self._contacts(state.contacts, limits, inputs)
         model, unloaded = self._free, inputs.command
         if contacts.active:
             jacobian = contacts.jacobian(self._robot.n)
             model = QuasistaticModel.at(self._stiffness, jacobian, ENVIRONMENT_COMPLIANCE)
         if inputs.offset is not None:
             unloaded = unloaded + inputs.offset / self._stiffness
-        blind = inputs.contacts is None and inputs.unexplained_force == 0.0
         force, contacts = self._prediction.predict(
-            model, contacts, inputs.position, unloaded, blind=blind
+            model, contacts, inputs.position, unloaded, blind
         )
         return contacts, model, force
 
@@ -270,12 +273,9 @@ class CondensedQpController(Controller):
         self, before: ContactSet, limits: Mapping[str, float], inputs: ControllerInput
     ) -> ContactSet:
         """Return the contacts (4c) at the measured q."""
-        found = inputs.contacts
-        if found is None and inputs.unexplained_force == 0.0:
-            return self._selection.keep(before)
         located: list[ContactEstimate] = []
         doubtful: list[ContactEstimate] = []
-        for contact in found or ():
+        for contact in inputs.contacts or ():
             # Located is a contact where it explains the measured torques.
             explains = contact.residual <= MAX_RESIDUAL and contact.wrench_known
             (located if explains else doubtful).append(contact)

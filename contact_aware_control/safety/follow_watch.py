@@ -71,7 +71,11 @@ class FollowState:
 
 
 class FollowWatch:
-    """Compares joint states with commands; what it remembers is its callers' FollowState."""
+    """Compares joint states with commands; what it remembers is its callers' FollowState.
+
+    Attributes:
+        torque_margin: (n) what the external torque may be wrong by [Nm].
+    """
 
     def __init__(self, robot: Robot, config: ControllerConfig) -> None:
         """Take the tolerances.
@@ -86,7 +90,7 @@ class FollowWatch:
         self._tolerance = COMMAND_TOLERANCE
         self._stiffness = robot.stiffness
         share = config.reflex.torque_margin_share
-        self._torque_margin = np.maximum(share * robot.effort_limits, robot.torque_error)
+        self.torque_margin = np.maximum(share * robot.effort_limits, robot.torque_error)
         self._unknown = np.zeros(robot.n)
         self._distance = config.plausibility.follow_distance
         self._time = config.plausibility.follow_time
@@ -146,7 +150,7 @@ class FollowWatch:
             state.recent,
             state.earlier,
             self._distance,
-            self._torque_margin,
+            self.torque_margin,
         )
         if verdict == FOLLOWS:
             return (replace(state, astray=()) if state.astray else state), None
