@@ -230,11 +230,11 @@ class TransitionConfig:
         10.0,
         "bound on the acceleration of the command from one motion to the next",
         unit="rad/s^2",
-        above=0.0,
+        low=0.1,
         high=100.0,
     )
     jerk: float = parameter(
-        500.0, "bound on its jerk from one motion to the next", unit="rad/s^3", above=0.0, high=2e4
+        500.0, "bound on its jerk from one motion to the next", unit="rad/s^3", low=1.0, high=2e4
     )
 
 

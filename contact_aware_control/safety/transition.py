@@ -11,7 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from ruckig import ControlInterface, InputParameter, OutputParameter, Ruckig, Synchronization
+from ruckig import (
+    ControlInterface,
+    InputParameter,
+    OutputParameter,
+    Ruckig,
+    RuckigError,
+    Synchronization,
+)
 
 from contact_aware_control.safety.joint_bounds import JointBounds
 
@@ -89,7 +96,13 @@ class Transition:
         self._input.target_velocity = wanted.tolist()
         self._input.target_acceleration = drift.tolist()
         self._generator.reset()
-        self._generator.update(self._input, self._result)
-        following = np.array(self._result.new_velocity)
-        motion = (self._result.new_acceleration, (following - velocity) / self._period, wanted)
-        return TransitionState(np.array(motion)), following * self._period
+        try:
+            self._generator.update(self._input, self._result)
+            following = np.array(self._result.new_velocity)
+            end = np.array(self._result.new_acceleration)
+        except (RuckigError, ValueError):
+            # It gets lost in few numbers, and its binding in motions that take hours.
+            end = np.clip(needed, -self._acceleration, self._acceleration)
+            following = velocity + end * self._period
+        motion = np.array([end, (following - velocity) / self._period, wanted])
+        return TransitionState(motion), following * self._period

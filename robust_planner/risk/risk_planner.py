@@ -10,6 +10,7 @@ planning, is below the risk.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -28,7 +29,7 @@ from robust_planner.planner import plan, running_cost
 from robust_planner.problem import RobustProblem
 from robust_planner.result import RobustPlan
 from robust_planner.risk.exploration import explore
-from robust_planner.risk.failure import FailureConfig, FailureRate
+from robust_planner.risk.failure import FailureConfig, FailureRate, severity, use_of_bounds
 from robust_planner.risk.judging import JUMP, first_substeps, true_rate
 from robust_planner.risk.settings import RiskSettings
 from robust_planner.risk.shooting import Shooting, Shot
@@ -49,16 +50,17 @@ from robust_planner.trajectory import ContactTrajectory
 MIN_RISK, MAX_RISK = 0.001, 0.5
 SIGMA_FACTORS = (1.0, 2.0, 4.0)
 """Robust plans are made for the example's sigma times each of these, to start from."""
-TIGHTENINGS, CHANGE = 3, (0.5, 2.0)
-"""How often another tail is planned for: a smaller one where a few more worlds fail than are
-accepted, a larger one where the plan pays for fewer failures; and by what factor. Where many
-worlds between those that are planned for fail, there are twice as many of these."""
-MAX_WORLDS = 4
-"""How many times as many at most."""
+ROUNDS, CHANGE = 8, (0.5, 2.0)
+"""How often controls are improved, each time for another tail: a smaller one where a few more
+worlds fail than are accepted, a larger one where the plan pays for fewer failures; and by what
+factor. Where many worlds between those that are planned for fail, some of these join them."""
 TIMID = 0.5
-"""Share of the risk below which that is tried."""
+"""Share of the risk below which a larger tail is tried."""
 NEARLY = 1.5
-"""Of the risk: with more failures, and worlds in which a bound is exceeded, a start is given up."""
+"""Of the risk: with more failures than that, many worlds fail."""
+PROGRESS, PATIENCE = 0.9, 2
+"""Share of the least rate so far, one half at first, that is to be reached within so many rounds;
+where it is not, and worlds that are planned for fail, a start is given up."""
 ATTEMPTED = ((4, 1), (1, 1), (1, 3), (1, 1))
 """Steps of the search in one of its derivatives, and of nodes in one: what is tried until no world
 fails. Derivatives need not be as exact, and wide changes of the controls lead out of corners."""
@@ -274,8 +276,9 @@ class _Search:
         self._uncertain = uncertain = _with_tails(uncertain, risk, settings.confidence)
         self._measured = [given for given in uncertain.values() if isinstance(given, Stretched)]
         self._first = first_substeps(problem, failure, settings)
-        self._start_over()
         self._seen = _seen_worlds(problem, uncertain, settings)
+        self._between: Worlds
+        self._start_over()
         self._checks = 0
         self._median = spread_worlds(problem, uncertain, 0, 0.5, settings.seed)
         self.kept: FailureRate | None = None
@@ -286,10 +289,10 @@ class _Search:
         """Improve some controls, and say whether they keep what can be promised."""
         settings, tail = self.settings, TAIL * self._risk
         self._start_over()
-        weight, scale = self._weight(controls), _large(controls)
-        for _ in range(1 + TIGHTENINGS):
+        weight, scale, rates = self._weight(controls), _large(controls), [MAX_RISK]
+        for _ in range(ROUNDS):
             shot = self._improve(controls, tail, scale, weight)
-            controls = shot.controls
+            controls, failing = shot.controls, shot.severity.max() > 1.0 + settings.margin
             rate = self.offer(controls)
             if rate.open < self._risk:
                 rate = self.check(controls)
@@ -297,20 +300,31 @@ class _Search:
                     self.best, self.kept, self._cost = controls, rate, shot.cost
                     if rate.rate > TIMID * self._risk:
                         return True
-            elif shot.severity.max() > 1.0 + settings.margin and rate.rate > NEARLY * self._risk:
+            rates.append(rate.open)
+            if failing and min(rates[-PATIENCE:]) > PROGRESS * min(rates[:-PATIENCE] or rates[:1]):
                 break  # others would only be harder
             late = self._stop.reason is not None
             if late or (self.kept is not None and rate.drawn > self._risk):
                 break
-            if rate.drawn > NEARLY * self._risk and self._worlds < MAX_WORLDS * settings.worlds:
-                self._worlds *= 2
+            many = rate.drawn > NEARLY * self._risk
+            if many and len(missed := self._missed(controls)):
+                self._between = self._between.join(missed)
             else:
                 tail = min(tail * np.clip(self._risk / rate.drawn, *CHANGE), 0.5)
         return self.kept is not None
 
     def _start_over(self) -> None:
-        """Take the first time step and number of worlds again: neither is owed to another start."""
-        self._substeps, self._worlds = self._first, self.settings.worlds
+        """Take the first step and worlds again: neither is owed to another start."""
+        self._substeps, self._between = self._first, self._seen.select(slice(0))
+
+    def _missed(self, controls: np.ndarray) -> Worlds:
+        """Return some worlds that fail, of those that are seen: the hardest may."""
+        simulate = partial(simulate_worlds, substeps=FINE * self._substeps)
+        motion = simulate(self._problem, controls, self._seen)
+        used = severity(use_of_bounds(self._problem, self._failure, motion, self._seen))
+        easiest = np.argsort(used)[: len(used) - int(TAIL * self._risk * len(used))]
+        failed = easiest[used[easiest] > 1.0 - self.settings.margin]
+        return self._seen.select(failed[:: math.ceil(len(failed) / self.settings.worlds) or 1])
 
     def _improve(self, controls: np.ndarray, tail: float, scale: float, weight: float) -> Shot:
         """Improve controls in the world: whoever optimises makes use of what a long step does."""
@@ -402,9 +416,9 @@ class _Search:
     def _shooting(self, tail: float, finer: int = 1, rough: int = 0, parts: int = 1) -> Shooting:
         settings, config = self.settings, self.settings.shooting
         config = dataclasses.replace(config, nodes=max(2, config.nodes // parts))
-        worlds = spread_worlds(self._problem, self._uncertain, self._worlds, tail, settings.seed)
+        spread = spread_worlds(self._problem, self._uncertain, settings.worlds, tail, settings.seed)
         return Shooting(
-            self._problem, self._failure, worlds, settings.margin, config,
+            self._problem, self._failure, spread.join(self._between), settings.margin, config,
             partial(simulate_worlds, substeps=finer * self._substeps),
             partial(simulate_worlds, substeps=rough or self._substeps),
         )  # fmt: skip

@@ -6,7 +6,9 @@ from loop_bench import Bench, Q
 
 from contact_aware_control.compliant_move import CompliantMove
 from contact_aware_control.reference import Goal, JointTrajectory, PoseTrajectory
+from contact_aware_control.safety.joint_bounds import JointBounds
 from contact_aware_control.safety.status import Request
+from contact_aware_control.safety.transition import DONE, Transition
 from contact_aware_control.targets import PoseTarget, StreamConfig, StreamedTargets
 
 ACCELERATION, JERK = 10.0, 500.0
@@ -65,6 +67,18 @@ def test_cancel_and_hold_come_to_rest_smoothly_and_resume_goes_on(bench, how):
         bench.ask(Request.RESUME)
         commands += moves(bench, goal, 100)
     assert_smooth(commands)
+
+
+@pytest.mark.parametrize(("acceleration", "jerk"), [(1e-9, 500.0), (10.0, 1e-9), (0.1, 1.0)])
+def test_however_little_is_allowed_there_is_a_command(acceleration, jerk):
+    """Ruckig knows no motion that takes hours, nor some others: the controller ended."""
+    velocity = np.linspace(-0.5, 0.5, 7)
+    transition = Transition(7, JointBounds(np.full(7, 0.01), acceleration, jerk), PERIOD)
+    state, change = transition.step(DONE, True, velocity, np.zeros(7))
+    for _ in range(3):
+        assert np.abs(change / PERIOD - velocity).max() <= acceleration * PERIOD * (1 + 1e-6)
+        velocity = change / PERIOD
+        state, change = transition.step(state, False, velocity, np.zeros(7))
 
 
 @pytest.mark.parametrize("back", [0.0, -0.2])

@@ -253,6 +253,22 @@ def test_what_cannot_be_had_is_called_unreachable(sled: Example) -> None:
     assert "least risk found" in plan.remedy
 
 
+def test_worlds_that_fail_join_those_that_are_planned_for() -> None:
+    """What falls hits a low table fastest; a tenth may, the lowest ones."""
+    problem = make_example("table_approach").problem
+    uncertain = {"height": Uniform(-0.03, 0.03)}
+    search = risk_planner._Search(
+        problem, uncertain, FailureConfig(impact_speed=1.4), 0.1, QUICK, StopCondition(60.0)
+    )
+    missed = search._missed(np.zeros((problem.knots, 1))).height
+    assert QUICK.worlds // 2 < len(missed) <= QUICK.worlds
+    lowest = np.quantile(risk_planner._seen_worlds(problem, uncertain, QUICK).height, 0.09)
+    fast = 0.1 - (1.4 * (1.0 - QUICK.margin)) ** 2 / (2.0 * GRAVITY)
+    assert lowest - 1e-3 < missed.min() < lowest + 0.01
+    assert fast - 0.01 < missed.max() < fast
+    assert len(search._missed(np.full((problem.knots, 1), 1.5 * GRAVITY)).height) == 0
+
+
 def test_a_used_up_budget_ends_the_search(sled: Example) -> None:
     plan = plan_with_risk(
         sled.robust_problem, sled.uncertain, sled.failure, 0.05, sled.config, QUICK,
@@ -287,10 +303,7 @@ def test_bad_values_are_named(sled: Example, changes: dict[str, object], message
 def test_promises_hold_in_tamsi_sim(
     name: str, risk: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """4000 runs: the 95 % interval ends below 7 %, or 1.4 times what was promised.
-
-    The tool bounces off the table: a hundredth is not reached, and the least that was is promised.
-    """
+    """4000 runs: the 95 % interval ends below 7 %, or 1.4 times what was promised."""
     monkeypatch.setattr(risk_planner, "SIGMA_FACTORS", (1.0, 2.0))
     example = make_example(name)
     uncertain = example.uncertain
@@ -298,15 +311,9 @@ def test_promises_hold_in_tamsi_sim(
         uncertain = {"friction": Normal(0.4, 0.1)}
     problem = example.robust_problem
     plan = plan_with_risk(problem, uncertain, example.failure, risk, example.config)
-    promised = risk
-    if (name, risk) == ("table_approach", 0.01):
-        assert plan.status is PlanStatus.RISK_UNREACHABLE
-        promised = plan.failure_rate.rate
-        assert risk < promised < 0.05
-    else:
-        assert plan.status is PlanStatus.SUCCEEDED
+    assert plan.status is PlanStatus.SUCCEEDED
     worlds = draw_worlds(problem, uncertain, 4000, 1, "judge in tamsi_sim")
     judged = failure_rate(
         problem, example.failure, plan.trajectory.control, worlds, simulate_in_tamsi
     )
-    assert judged.high <= 1.4 * promised, judged
+    assert judged.high <= 1.4 * risk, judged
