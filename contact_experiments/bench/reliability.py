@@ -278,8 +278,11 @@ def run_cell(name: str, family: str, risk: float, values: int) -> dict[str, Any]
     spread = {key: given for key, given in example.uncertain.items() if isinstance(given, Normal)}
 
     def drawn(count: int, purpose: str) -> dict[str, np.ndarray]:
+        draws = {
+            key: generator(0, f"reliability {purpose} {name} {key}").random(count) for key in spread
+        }
         return {
-            key: quantile(given, generator(0, f"reliability {purpose} {name} {key}").random(count))
+            key: np.maximum(quantile(given, draws[key]), _least(key))
             for key, given in spread.items()
         }
 
@@ -304,7 +307,7 @@ def _worlds(example: Example, drawn: Mapping[str, np.ndarray], count: int) -> Wo
     worlds = draw_worlds(example.robust_problem, {}, count, 0, "judge")
     for key, values in drawn.items():
         model: ContactModel = example.robust_problem.model
-        worlds.values(model, key)[:] = np.maximum(values, _least(key))
+        worlds.values(model, key)[:] = values
     return worlds
 
 

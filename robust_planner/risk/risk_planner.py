@@ -50,17 +50,19 @@ from robust_planner.trajectory import ContactTrajectory
 MIN_RISK, MAX_RISK = 0.001, 0.5
 SIGMA_FACTORS = (1.0, 2.0, 4.0)
 """Robust plans are made for the example's sigma times each of these, to start from."""
+SHARES_OF_TIME = (0.5, 0.25)
+"""In which the nominal plan's motion is made, to start from."""
 ROUNDS, CHANGE = 8, (0.5, 2.0)
 """How often controls are improved, each time for another tail: a smaller one where a few more
 worlds fail than are accepted, a larger one where the plan pays for fewer failures; and by what
-factor. Where many worlds between those that are planned for fail, some of these join them."""
+factor. Where most that fail are between those that are planned for, some of them join these."""
 TIMID = 0.5
 """Share of the risk below which a larger tail is tried."""
 NEARLY = 1.5
-"""Of the risk: with more failures than that, many worlds fail."""
+"""Use of a bound: with more of it in a world that is planned for, others come before that start."""
 PROGRESS, PATIENCE = 0.9, 2
-"""Share of the least rate so far, one half at first, that is to be reached within so many rounds;
-where it is not, and worlds that are planned for fail, a start is given up."""
+"""Share of the least rate so far that is to be reached, and in how many rounds by what fails least
+of all starts; where it is not, and worlds that are planned for fail, a start is given up."""
 ATTEMPTED = ((4, 1), (1, 1), (1, 3), (1, 1))
 """Steps of the search in one of its derivatives, and of nodes in one: what is tried until no world
 fails. Derivatives need not be as exact, and wide changes of the controls lead out of corners."""
@@ -170,6 +172,8 @@ def plan_with_risk(
     for controls in starts:
         if search.solve(controls) or stop.reason is not None:
             break
+    else:
+        search.solve(search.best, PATIENCE)
     rate = search.kept or search.check(search.best)
     kept = rate.high <= risk
     status = PlanStatus.SUCCEEDED if kept else stop.reason or PlanStatus.RISK_UNREACHABLE
@@ -285,46 +289,55 @@ class _Search:
         self.best = np.zeros((problem.knots, problem.model.controls))
         self._least = self._cost = np.inf
 
-    def solve(self, controls: np.ndarray) -> bool:
+    def solve(self, controls: np.ndarray, patience: int = 1) -> bool:
         """Improve some controls, and say whether they keep what can be promised."""
-        settings, tail = self.settings, TAIL * self._risk
         self._start_over()
-        weight, scale, rates = self._weight(controls), _large(controls), [MAX_RISK]
+        tail, rates = TAIL * self._risk, [1.0]
+        weight, scale = self._weight(controls), _large(controls)
         for _ in range(ROUNDS):
             shot = self._improve(controls, tail, scale, weight)
-            controls, failing = shot.controls, shot.severity.max() > 1.0 + settings.margin
-            rate = self.offer(controls)
-            if rate.open < self._risk:
+            controls, rate = shot.controls, self.offer(shot.controls)
+            rates.append(rate.open)
+            if rate.open < self._risk and self._keeps_limits(controls):
                 rate = self.check(controls)
                 if rate.drawn <= self._risk and (self.kept is None or shot.cost < self._cost):
                     self.best, self.kept, self._cost = controls, rate, shot.cost
                     if rate.rate > TIMID * self._risk:
                         return True
-            rates.append(rate.open)
-            if failing and min(rates[-PATIENCE:]) > PROGRESS * min(rates[:-PATIENCE] or rates[:1]):
+            elif self._gives_up(shot, rates, patience):
                 break  # others would only be harder
             late = self._stop.reason is not None
             if late or (self.kept is not None and rate.drawn > self._risk):
                 break
-            many = rate.drawn > NEARLY * self._risk
-            if many and len(missed := self._missed(controls)):
-                self._between = self._between.join(missed)
+            failing = self._failing(controls, tail)
+            if rate.drawn > self._risk and 2 * len(failing) > rate.open * len(self._seen):
+                every = math.ceil(len(failing) / self.settings.worlds)
+                self._between = self._between.join(failing.select(slice(None, None, every)))
             else:
                 tail = min(tail * np.clip(self._risk / rate.drawn, *CHANGE), 0.5)
         return self.kept is not None
+
+    def _gives_up(self, shot: Shot, rates: list[float], patience: int) -> bool:
+        worst, before = shot.severity.max(), min(rates[:-patience] or rates[:1])
+        stuck = min(rates[-patience:]) > PROGRESS * before
+        return bool(
+            (stuck and worst > 1.0 + self.settings.margin) or (patience == 1 and worst > NEARLY)
+        )
 
     def _start_over(self) -> None:
         """Take the first step and worlds again: neither is owed to another start."""
         self._substeps, self._between = self._first, self._seen.select(slice(0))
 
-    def _missed(self, controls: np.ndarray) -> Worlds:
-        """Return some worlds that fail, of those that are seen: the hardest may."""
-        simulate = partial(simulate_worlds, substeps=FINE * self._substeps)
-        motion = simulate(self._problem, controls, self._seen)
-        used = severity(use_of_bounds(self._problem, self._failure, motion, self._seen))
-        easiest = np.argsort(used)[: len(used) - int(TAIL * self._risk * len(used))]
-        failed = easiest[used[easiest] > 1.0 - self.settings.margin]
-        return self._seen.select(failed[:: math.ceil(len(failed) / self.settings.worlds) or 1])
+    def _failing(self, controls: np.ndarray, tail: float) -> Worlds:
+        """Return the worlds that fail, of those that are seen and no more extreme than planned."""
+        seen = self._seen.select(self._seen.within(self._spread(tail)))
+        motion = simulate_worlds(self._problem, controls, seen, FINE * self._substeps)
+        used = severity(use_of_bounds(self._problem, self._failure, motion, seen))
+        return seen.select(np.argsort(used)[(used <= 1.0).sum() :])
+
+    def _spread(self, tail: float) -> Worlds:
+        problem, settings = self._problem, self.settings
+        return spread_worlds(problem, self._uncertain, settings.worlds, tail, settings.seed)
 
     def _improve(self, controls: np.ndarray, tail: float, scale: float, weight: float) -> Shot:
         """Improve controls in the world: whoever optimises makes use of what a long step does."""
@@ -375,9 +388,14 @@ class _Search:
         """Remember controls if they fail least so far, and return how often they do."""
         enough = max(NEARLY * self._risk, min(self._least, 1.0))
         rate = self._rate(controls, self._seen, enough)
-        if rate.open < self._least:
+        if rate.open < self._least and self._keeps_limits(controls):
             self.best, self._least = controls, rate.open
         return rate
+
+    def _keeps_limits(self, controls: np.ndarray) -> bool:
+        """Tell whether the motion of the median world is within the model's limits of speed."""
+        limit = np.array(self._problem.model.limits.speed)
+        return bool((np.abs(self.trajectory(controls).velocity) <= limit).all())
 
     def check(self, controls: np.ndarray) -> FailureRate:
         """Return how often controls fail in worlds that were never looked at before."""
@@ -416,9 +434,9 @@ class _Search:
     def _shooting(self, tail: float, finer: int = 1, rough: int = 0, parts: int = 1) -> Shooting:
         settings, config = self.settings, self.settings.shooting
         config = dataclasses.replace(config, nodes=max(2, config.nodes // parts))
-        spread = spread_worlds(self._problem, self._uncertain, settings.worlds, tail, settings.seed)
         return Shooting(
-            self._problem, self._failure, spread.join(self._between), settings.margin, config,
+            self._problem, self._failure, self._spread(tail).join(self._between),
+            settings.margin, config,
             partial(simulate_worlds, substeps=finer * self._substeps),
             partial(simulate_worlds, substeps=rough or self._substeps),
         )  # fmt: skip
@@ -469,4 +487,16 @@ def _starts(
             robust = plan(problem, careful, nominal, on_progress, stop=stop)
             if robust.solved:
                 yield robust.trajectory.control
+    # The less time friction has, the less it matters what it is.
+    yield from (_later(problem, nominal.trajectory.control, share) for share in SHARES_OF_TIME)
     yield from search.explored(nominal.trajectory.control)
+
+
+def _later(problem: RobustProblem, controls: np.ndarray, share: float) -> np.ndarray:
+    """Return controls that do the same in the last share of the time, by larger forces."""
+    time = np.linspace(0.0, 1.0, len(controls))
+    before = [
+        np.interp((time - 1.0 + share) / share, time, values, left=0.0) for values in controls.T
+    ]
+    limit = np.array(problem.model.limits.control)
+    return np.clip(np.stack(before, axis=1) / share**2, -limit, limit)

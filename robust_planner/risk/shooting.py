@@ -25,6 +25,8 @@ from robust_planner.risk.worlds import Worlds
 
 NEAR = 0.3
 """Bounds of which less is used are left out of a quadratic program."""
+HARD = 10.0
+"""What exceeding a limit of the model counts, compared with a bound of what may fail."""
 TRUST_RADIUS, MIN_RADIUS = 0.1, 1e-4
 """First trust region, relative to the largest control, and that at which it has converged."""
 DIFFERENCE = 0.5
@@ -128,7 +130,7 @@ class Shooting:
         Args:
             controls: u (N, nu) [N, Nm].
         """
-        planned = np.arange(len(self._worlds)) == 0
+        planned = np.zeros(len(self._worlds), dtype=int)
         return self._shots(self._simulate, controls, self._worlds, planned)
 
     def merits(self, candidates: np.ndarray, weight: float) -> np.ndarray:
@@ -143,7 +145,7 @@ class Shooting:
         """
         count, size = len(self._worlds), len(candidates)
         worlds = self._worlds.select(np.tile(np.arange(count), size))
-        planned = np.arange(size * count) % count == 0
+        planned = np.repeat(count * np.arange(size), count)
         shots = self._shots(self._simulate, np.repeat(candidates, count, axis=0), worlds, planned)
         cost = np.einsum("mi,mi->m", shots.residuals, shots.residuals)
         excess = np.maximum(shots.severity - 1.0, 0.0).reshape(size, count)
@@ -156,13 +158,17 @@ class Shooting:
         worlds: Worlds,
         planned: np.ndarray,
     ) -> Shot:
-        """Simulate controls, one for all worlds or one for each; some of these are planned for."""
+        """Simulate controls, one for all worlds or one for each, by the index of those planned for.
+
+        Limits of these count in all: otherwise one would be exceeded to save several others.
+        """
         problem, failure = self.problem, self._failure
         motion = simulate(problem, controls, worlds)
-        use = use_of_bounds(problem, failure, motion, worlds) / (1.0 - self._margin)
-        speed = np.abs(motion.velocity / problem.model.limits.speed)
-        speed[~planned] = 0.0
-        use = np.hstack([use, speed.reshape(len(worlds), -1)])
+        use = use_of_bounds(problem, failure, motion, worlds)
+        speed = np.abs(motion.velocity / problem.model.limits.speed)[planned]
+        speed = 1.0 + HARD * (speed - 1.0)
+        planned = np.unique(planned)
+        use = np.hstack([use, speed.reshape(len(worlds), -1)]) / (1.0 - self._margin)
         first = BatchMotion(*(values[planned] for values in vars(motion).values()))
         own = controls if controls.ndim == 2 else controls[planned]
         residuals = _residuals(problem, first, own)
@@ -184,7 +190,7 @@ class Shooting:
         varied = shot.controls + np.concatenate([np.zeros_like(varied[:1]), varied])
         runs = len(varied)
         worlds = self._worlds.select(np.repeat(np.arange(count), runs))
-        planned = np.arange(count * runs) < runs
+        planned = np.tile(np.arange(runs), count)
         shots = self._shots(self._differentiate, np.tile(varied, (count, 1, 1)), worlds, planned)
         up, down = np.split(shots.residuals[1:], 2)
         use = shots.use.reshape(count, runs, -1)
