@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from rclpy.node import Node
 
 from contact_ros.diagnostics import Health, Level
@@ -17,7 +18,11 @@ PERIOD = 0.5
 """How often the graph is looked at [s]."""
 
 MAX_STAMPS = 1000
-"""So many of the latest stamps of a topic are looked at."""
+"""So many of the latest stamps or positions of a topic are looked at."""
+
+LEAST_JUMP, SAME_PLACE = 1e-3, 0.5
+"""Between two messages about the same joints, at least [rad, m]; and share of it that what comes
+next may be off where they were before."""
 
 UNKNOWN = "_NODE_NAME_UNKNOWN_"
 """In place of a node's name where rclpy does not know it, or not any more."""
@@ -81,6 +86,40 @@ class StampOrder:
     def forget(self) -> None:
         """Look at later messages only."""
         self._steps.clear()
+
+
+class PositionOrder:
+    """How the positions of some joints follow each other; those of two sources go there and back.
+
+    It needs no stamps: a relay copies them, and few messages of another source hardly show among
+    the many of a driver.
+    """
+
+    def __init__(self) -> None:
+        """Start without a message."""
+        self._last = self._left = np.full(1, np.nan)
+        self._returns: deque[bool] = deque(maxlen=MAX_STAMPS)
+
+    def heard(self, positions: np.ndarray) -> None:
+        """Take note of where the joints are said to be.
+
+        Args:
+            positions: (n) [rad, m].
+        """
+        step, back = np.abs(positions - self._last).max(), np.abs(positions - self._left).max()
+        self._returns.append(bool(step > LEAST_JUMP and back < SAME_PLACE * step))
+        if step > LEAST_JUMP:
+            self._left = self._last
+        self._last = positions
+
+    @property
+    def mixed(self) -> bool:
+        """Whether that was more than a mistake or two, of late."""
+        return sum(list(self._returns)) > 2  # a copy: they may be heard in another thread
+
+    def forget(self) -> None:
+        """Look at later messages only."""
+        self._returns.clear()
 
 
 class RivalReport:

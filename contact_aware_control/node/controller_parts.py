@@ -187,8 +187,9 @@ MIXED_CONTACTS = Finding(
 class RivalWatch:
     """Look who else publishes commands for this arm, or its states.
 
-    Who only listens is welcome. Other joints may share a topic of joint states, so there the
-    stamps decide.
+    Who only listens is welcome. Other joints may share a topic of joint states, and a driver that
+    was started anew is two for a while: there what its messages say decides. Who was found stays
+    found until one of them is gone.
 
     Attributes:
         finding: What is wrong; None while nobody else is there.
@@ -215,6 +216,7 @@ class RivalWatch:
         self._followed = followed
         self._node, self._profile, self._reader = node, profile, reader
         self._contacts, self._shortest = StampOrder(repeats=False), 0.5 * profile.period
+        self._foreign: dict[str, list[str]] = {}  # topic -> who were found to publish it
         self._timer = node.create_timer(
             PERIOD, self._update, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
@@ -243,9 +245,10 @@ class RivalWatch:
         odd = [self._reader.interleaved(topic) for topic in states]
         finding = shared_contacts(publishers(self._node, CONTACTS))
         for topic, who, interleaved in zip(states, names[1:], odd, strict=True):
-            mixed = self._profile.state_topics[topic] is JointState and not interleaved
-            if len(who) > 1 and not mixed:
+            others = self._profile.state_topics[topic] is not JointState and len(_named(who)) > 1
+            if len(who) > 1 and (interleaved or others or self._foreign.get(topic) == who):
                 finding = _shared(Status.FOREIGN_STATE, topic, who)
+                self._foreign[topic] = who
         if len(names[0]) > 1:
             finding = _shared(Status.FOREIGN_COMMAND, self._profile.command_topic, names[0])
         # Last, for contacts are heard in another thread meanwhile.
@@ -264,8 +267,12 @@ def shared_contacts(publishers: Sequence[str]) -> Finding | None:
         Their names; None if it is one. A node that was started anew may be seen twice for a while,
         the one that died without its name.
     """
-    who = sorted({name for name in publishers if UNKNOWN not in name})
+    who = _named(publishers)
     return _shared(Status.FOREIGN_STATE, CONTACTS, who) if len(who) > 1 else None
+
+
+def _named(publishers: Sequence[str]) -> list[str]:
+    return sorted({name for name in publishers if UNKNOWN not in name})
 
 
 def shared_targets(publishers: Mapping[str, Sequence[str]]) -> str:

@@ -236,6 +236,21 @@ class DriverProfile(ABC):
         """
 
     @abstractmethod
+    def decode_position(self, topic: str, message: Any) -> NDArray[np.float64] | None:
+        """Return where one message of a state says that the joints are (n) [rad].
+
+        Args:
+            topic: The topic it came on.
+            message: The message.
+
+        Returns:
+            The positions; None if it does not say.
+
+        Raises:
+            MessageError: If a length or a joint name is wrong, or a value is not finite.
+        """
+
+    @abstractmethod
     def encode_command(self, position: NDArray[np.float64]) -> Any:
         """Translate a command, on the controller's side.
 

@@ -17,7 +17,7 @@ from contact_core.robot.arm_state import ArmState, SoundCommand
 from contact_ros.diagnostics import AgeMonitor, Health, Level
 from contact_ros.driver_profile.base import RELIABLE, DriverProfile
 from contact_ros.qos import signal_publisher, signal_subscription
-from contact_ros.rivals import StampOrder, publishers
+from contact_ros.rivals import PositionOrder, StampOrder, publishers
 from contact_ros.validation import MessageError, Rejections
 
 
@@ -144,6 +144,7 @@ class StateReader:
         self._low_pass = LowPass(cutoff) if cutoff > 0.0 else None
         self._stamp: int | None = None
         self._sources = {topic: StampOrder() for topic in profile.needed_topics}
+        self._positions = {topic: PositionOrder() for topic in profile.needed_topics}
         self.subscriptions = [
             node.create_subscription(
                 profile.state_topics[topic],
@@ -200,9 +201,10 @@ class StateReader:
         Args:
             topic: One of the needed topics of a profile that knows its period.
         """
-        source = self._sources[topic]
-        odd = source.interleaved(0.5 * self._profile.period)
-        source.forget()
+        stamps, positions = self._sources[topic], self._positions[topic]
+        odd = stamps.interleaved(0.5 * self._profile.period) or positions.mixed
+        stamps.forget()
+        positions.forget()
         return odd
 
     def _message(self, topic: str, message: Any) -> None:
@@ -212,9 +214,12 @@ class StateReader:
         self._sources[topic].heard(message)
         try:
             state = self._profile.decode_state(topic, message)
+            positions = self._profile.decode_position(topic, message)
         except MessageError as error:
             self.rejections.add(f"{topic}: {error}")
             return
+        if positions is not None:
+            self._positions[topic].heard(positions)
         if state is not None:
             self._age.arrived()
             self._on_state(self._filtered(state))

@@ -159,6 +159,10 @@ class LbrFri(DriverProfile):
             command_mode=COMMAND_MODES.get(message.client_command_mode, CommandMode.UNKNOWN),
         )
 
+    def decode_position(self, topic: str, message: Any) -> NDArray[np.float64]:
+        """Return where the joints are; see :class:`DriverProfile`."""
+        return checked(message.measured_joint_position, JOINTS, "measured_joint_position")
+
     def encode_command(self, position: NDArray[np.float64]) -> Any:
         """Translate a command; see :class:`DriverProfile`."""
         return LBRJointPositionCommand(joint_position=np.asarray(position, dtype=np.float64))

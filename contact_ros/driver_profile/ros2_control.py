@@ -70,7 +70,8 @@ class BroadcastDriver(DriverProfile):
     def decode_state(self, topic: str, message: Any) -> ArmState | None:
         """Translate a message; see :class:`DriverProfile`."""
         # Check before keeping, so that a bad message cannot spoil the next state.
-        self._select(topic, message, "position" if topic == STATE else "effort")
+        if self.decode_position(topic, message) is None:
+            self._select(topic, message, "effort")
         replaced = self._waiting.get(topic)
         self._waiting[topic] = message
         stamp = to_nanoseconds(message.header.stamp)
@@ -83,6 +84,10 @@ class BroadcastDriver(DriverProfile):
         if replaced is not None and stamp - self._paired > UNPAIRED * NANOSECONDS:
             raise MessageError(f"{STATE} and {TORQUE} had no stamp in common for {UNPAIRED:g} s")
         return None
+
+    def decode_position(self, topic: str, message: Any) -> NDArray[np.float64] | None:
+        """Return where the joints are; see :class:`DriverProfile`."""
+        return self._select(topic, message, "position") if topic == STATE else None
 
     def _select(self, topic: str, message: JointState, field: str) -> NDArray[np.float64]:
         return self._joints[topic].select(message.name, getattr(message, field), field)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -33,6 +33,7 @@ from contact_ros.parameters import read
 from contact_ros.planning_goal import check_numbers
 from contact_ros.planning_server import GoalPlanner, PlanAnswer, PlanningServer
 from contact_ros.qos import LATCHED, WAITING, signal_publisher, signal_subscription
+from contact_ros.rivals import PositionOrder, publishers
 from contact_ros.stamps import to_nanoseconds
 from contact_ros.validation import (
     MAX_NAMES,
@@ -119,6 +120,7 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         namespace: str = "/",
         take: Callable[[], object] = lambda: None,
         rival: Callable[[], str] = str,
+        publishers: Callable[[], Sequence[str]] = list,
     ) -> None:
         """Take the parameters.
 
@@ -129,12 +131,15 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
             namespace: Of the node; some drivers call their joints after it.
             take: Lets messages in that wait for a look.
             rival: Tells of another node that takes the same goals; empty for none.
+            publishers: Names those who publish joint states.
         """
+        self._publishers = publishers
         self._rival = rival
         self._config, self._send, self._namespace, self._take = config, send, namespace, take
         self._seen: dict[str, Seen] = {}
         self._known: tuple[ObjectMover, BaseFrames] | None = None
         self._joints: dict[str, float] = {}
+        self._order = PositionOrder()
         self._stamp = Time()
         self._status: ControllerStatus | None = None
         self._joints_heard = self._status_heard = self._upright = self._sensible = -math.inf
@@ -177,7 +182,10 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
             MessageError: If one is not plausible.
         """
         with self._noting(JOINTS):
-            self._joints = joint_positions(message, self._joints)
+            known, self._joints = self._joints, joint_positions(message, self._joints)
+        if known.keys() != self._joints.keys():
+            self._order = PositionOrder()
+        self._order.heard(np.array([self._joints[name] for name in sorted(self._joints)]))
         self._stamp = message.header.stamp
         self._joints_heard = self._now()
 
@@ -242,6 +250,7 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         begun, due = self._now(), time.monotonic()
         period = self._config.mover.period
         self._take()  # what has waited until now is old
+        self._order.forget()
         heard = self._joints_heard
         while (end := self._end(problem, stop, begun)) is None:
             news = self._joints_heard > heard and not self._paused
@@ -373,6 +382,9 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         """Return why the controller does not follow, or not us alone; empty if it does."""
         if rival := self._rival():
             return rival
+        if self._order.mixed:
+            who = " and ".join(self._publishers())
+            return f"{JOINTS} leap to and fro, as those of two nodes do ({who}): stop one of them"
         if self._is_late(self._status_heard, begun):
             return f"controller_status is silent: {PlanStatus.NOT_FOLLOWED.remedy}"
         status = self._status
@@ -417,6 +429,7 @@ class ObjectMoverNode(GuardedNode):
             self.get_namespace(),
             lambda: self.take(*self._waiting),
             lambda: self._server.rivals.problem,
+            lambda: publishers(self, JOINTS),
         )
         precompile()
         signal, queue = signal_subscription(False), signal_subscription(False, depth=WAITING)

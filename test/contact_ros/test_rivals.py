@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from unittest.mock import Mock
 
+import numpy as np
 import pytest
 from contact_stack_msgs.action import MoveObjects
 from rclpy.qos import qos_profile_sensor_data
@@ -12,7 +13,7 @@ from rosgraph_msgs.msg import Clock
 from contact_ros.diagnostics import Health, Level
 from contact_ros.driver_profile import DriverConfig, StateReader, driver_profile
 from contact_ros.planning_server import PlanningServer
-from contact_ros.rivals import SolePublisher, publishers
+from contact_ros.rivals import PositionOrder, SolePublisher, publishers
 
 OK = Health(Level.OK, "running", {"a": 1})
 
@@ -49,6 +50,41 @@ def test_a_second_clock_is_named_until_it_is_gone(graph) -> None:
     right.destroy_node()
     graph.spin_until(lambda: not sole.problem)
     assert sole.report(OK) is OK
+
+
+def told(second, every: int = 1) -> bool:
+    """Whether a swinging arm's states show that every few there is one of another source."""
+    order = PositionOrder()
+    for k in range(100):
+        position = 0.5 * np.sin(0.02 * k + np.arange(7.0))  # up to 2 rad/s
+        order.heard(position)
+        if k % every == 0 and second is not None:
+            order.heard(second(position))
+    return order.mixed
+
+
+@pytest.mark.parametrize("every", [1, 2, 20])
+@pytest.mark.parametrize(
+    "second",
+    [
+        pytest.param(lambda position: position + 0.03 * (np.arange(7) == 0), id="off by 0.03 rad"),
+        pytest.param(np.degrees, id="degrees"),
+        pytest.param(np.zeros_like, id="another arm, at rest"),
+    ],
+)
+def test_positions_of_two_sources_go_there_and_back(second, every) -> None:
+    assert told(second, every)
+
+
+def test_positions_of_one_source_are_of_one() -> None:
+    assert not told(None)
+    assert not told(np.copy)  # a driver that repeats itself
+    order = PositionOrder()
+    for position in np.repeat(np.random.default_rng(0).normal(0.0, 2e-4, (100, 7)), 2, axis=0):
+        order.heard(position)  # noise of encoders
+    order.heard(np.ones(7))  # and one mistake
+    order.heard(np.zeros(7))
+    assert not order.mixed
 
 
 def test_a_second_server_of_an_action_is_named_although_it_has_the_same_name(graph) -> None:

@@ -7,8 +7,10 @@ from unittest.mock import MagicMock, Mock
 
 import pytest
 from contact_stack_msgs.msg import ContactArray
+from sensor_msgs.msg import JointState
 
 from contact_aware_control.config import ControllerConfig
+from contact_aware_control.node import controller_parts
 from contact_aware_control.node.config import RecorderConfig
 from contact_aware_control.node.controller_parts import (
     IncidentFiles,
@@ -154,6 +156,42 @@ def test_contacts_of_two_sources_are_told_apart_before_the_graph_says_so(offset)
     assert watch.finding is not None
     assert watch.finding.status is Status.FOREIGN_STATE
     assert len(used) <= (0 if offset <= 0 else 10)
+
+
+def test_who_publishes_states_too_stays_found_until_it_is_gone(monkeypatch) -> None:
+    """Their messages do not show it all the time; an arm was armed in between."""
+    driver, rogue, gripper = ["/lbr/driver"], ["/rogue"], ["/lbr/gripper"]
+    there = {"joint_states": driver + rogue}
+    monkeypatch.setattr(controller_parts, "publishers", lambda _, topic: there.get(topic, []))
+    reader = Mock(interleaved=Mock(side_effect=[True, False, False, False]))
+    profile = MagicMock(
+        period=1e-9 * PERIOD, needed_topics=("joint_states",), topic=str,
+        state_topics={"joint_states": JointState}, command_topic="command",
+    )  # fmt: skip
+    watch = RivalWatch(MagicMock(), profile, reader, list)
+    for _ in range(2):
+        watch._update()
+        assert watch.finding is not None
+        assert "/lbr/driver and /rogue" in watch.finding.detail
+    for names in (driver, driver + gripper):
+        there["joint_states"] = names
+        watch._update()
+        assert watch.finding is None
+
+
+@pytest.mark.parametrize("interleaved", [False, True])
+def test_a_driver_that_was_started_anew_is_no_other_node(monkeypatch, interleaved) -> None:
+    monkeypatch.setattr(
+        controller_parts, "publishers",
+        lambda _, topic: 2 * ["/lbr/driver"] if topic == "state" else [],
+    )  # fmt: skip
+    profile = MagicMock(
+        period=1e-9 * PERIOD, needed_topics=("state",), topic=str, state_topics={"state": object}
+    )
+    reader = Mock(interleaved=Mock(return_value=interleaved))
+    watch = RivalWatch(MagicMock(), profile, reader, list)
+    watch._update()
+    assert (watch.finding is not None) == interleaved
 
 
 def test_a_finding_about_contacts_ends_with_what_it_is_about() -> None:

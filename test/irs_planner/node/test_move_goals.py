@@ -299,6 +299,27 @@ def test_a_second_mover_ends_it(tmp_path) -> None:
     assert (result.status_name, result.remedy) == ("NOT_FOLLOWED", "two serve it: end one")
 
 
+def test_a_second_source_of_joint_states_ends_it(tmp_path, monkeypatch) -> None:
+    """The arm wandered for 25 s after a forgotten node said that all joints are at zero."""
+
+    def end_beside(*others: JointState) -> tuple[str, str]:
+        world = World(tmp_path, x=0.6)
+        world.goals._publishers = lambda: ["/lbr/driver", "/gui"]
+        speak, hear = world.speak, world.goals.hear_joints
+        monkeypatch.setattr(world, "speak", lambda: (speak(), *map(hear, others)))
+        result = world.run()
+        return result.status_name, result.remedy
+
+    gripper = JointState(name=["finger"], position=[0.05])
+    assert end_beside(gripper) == ("SUCCEEDED", "")
+    forgotten = JointState(name=[f"lbr_A{k}" for k in range(1, 8)], position=np.zeros(7))
+    assert end_beside(gripper, forgotten) == (
+        "NOT_FOLLOWED",
+        "joint_states leap to and fro, as those of two nodes do (/lbr/driver and /gui): stop one "
+        "of them",
+    )
+
+
 def test_a_thing_that_tips_over_ends_it(tmp_path) -> None:
     world = World(tmp_path, MoverNodeConfig(patience=2.0), x=0.6)
 
