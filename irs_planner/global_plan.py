@@ -12,14 +12,20 @@ import numpy as np
 from contact_core.base.errors import ContactStackError
 from contact_core.base.planning import PlanStatus, StopCondition
 from irs_planner.problem import IrsProblem
-from irs_planner.result import IrsPlan, Rollout, Segment, goal_reached, link_forces, remedy_of
+from irs_planner.result import (
+    IMPOSSIBLE,
+    IrsPlan,
+    Rollout,
+    Segment,
+    goal_reached,
+    link_forces,
+    remedy_of,
+)
 from irs_planner.search import SearchReport, SearchSettings, search_globally
 from irs_planner.search.parts import at_once
 from irs_planner.search.settings import TRY_OUT
 from irs_planner.search.transit import Motion
 from irs_planner.trial import TriedPlan, find_judge, try_out
-
-IMPOSSIBLE = (PlanStatus.INITIAL_PENETRATION, PlanStatus.GOAL_UNREACHABLE)
 
 
 def plan_globally(

@@ -26,6 +26,7 @@ from irs_planner.local_model import build_local_model, control_to_input, model_s
 from irs_planner.mpc import MpcSolver, TrackingProblem, make_mpc_solver
 from irs_planner.problem import IrsProblem, PlannerSettings
 from irs_planner.result import (
+    IMPOSSIBLE,
     IrsPlan,
     IterationReport,
     IterationTimes,
@@ -121,7 +122,7 @@ def _finish(
         best.cost,
         tuple(progress.costs),
         best.states[-1] - problem.goal,
-        goal_reached(problem, best),
+        goal_reached(problem, best) and status not in IMPOSSIBLE,
         tuple(progress.reports),
         link_forces(problem, best),
         stop.elapsed,

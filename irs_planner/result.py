@@ -21,6 +21,8 @@ USABLE = (
     PlanStatus.TIME_BUDGET_REACHED,
 )
 """Statuses of plans that may be executed: every iterate obeys the dynamics."""
+IMPOSSIBLE = (PlanStatus.INITIAL_PENETRATION, PlanStatus.GOAL_UNREACHABLE)
+"""Statuses of plans that reach nothing, wherever they end."""
 
 
 @dataclass(frozen=True)
@@ -216,7 +218,7 @@ def remedy_of(result: IrsPlan, problem: IrsProblem) -> str:
     status = result.status
     if status is PlanStatus.SUCCEEDED:
         return ""
-    if status in (PlanStatus.INITIAL_PENETRATION, PlanStatus.GOAL_UNREACHABLE):
+    if status in IMPOSSIBLE:
         impossible = find_impossibility(problem)
         if impossible is not None:
             return f"{impossible.reason}: {impossible.remedy}"

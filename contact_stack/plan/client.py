@@ -55,6 +55,7 @@ def plan_remotely(
         result.status_name,
         result.remedy,
         result.goal_reached if request.search else result.status <= result.ITERATIONS_REACHED,
+        result.goal_reached,
         states,
         np.array(result.inputs).reshape(max(len(states) - 1, 0), -1 if len(states) > 1 else 0),
         tuple(result.cost_history),

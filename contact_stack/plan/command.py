@@ -215,7 +215,7 @@ def _as_dict(request: PlanRequest, problem: IrsProblem, outcome: PlanOutcome) ->
         "seed": request.settings.seed,
         "status": outcome.status,
         "remedy": outcome.remedy,
-        "goal_reached": outcome.has_plan,
+        "goal_reached": outcome.goal_reached,
         "initial": outcome.costs[0] if outcome.costs else None,
         "best": outcome.best_cost,
         "final": outcome.costs[-1] if outcome.costs else None,

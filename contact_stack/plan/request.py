@@ -91,6 +91,7 @@ class PlanOutcome:
         status: Name of the action's status.
         remedy: What to do about it, empty on success.
         has_plan: Whether the plan may be used.
+        goal_reached: Whether it ends within the tolerances, if there are any.
         states: (T + 1, n) best plan.
         inputs: (T, m) its inputs.
         costs: Cost of the first guess and of every iteration.
@@ -103,6 +104,7 @@ class PlanOutcome:
     status: str
     remedy: str
     has_plan: bool
+    goal_reached: bool
     states: np.ndarray
     inputs: np.ndarray
     costs: tuple[float, ...]
@@ -276,6 +278,7 @@ def plan_locally(
         result.status.name,
         remedy_of(result, problem),
         result.goal_reached if request.search else result.usable,
+        result.goal_reached,
         result.states,
         result.inputs,
         result.costs,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from contact_stack_msgs.action import PlanThroughContact
 from own_scenes import write_scene
 
 from contact_core.base.files import share
@@ -50,6 +51,18 @@ def test_several_seeds_are_planned_and_the_best_is_kept(tmp_path: Path, capsys) 
 def test_without_a_plan_the_exit_code_says_so(tmp_path: Path) -> None:
     code, plan_ = plan(tmp_path, "--local", "--mode", "exact")
     assert (code, plan_["status"]) == (1, "GRADIENT_FLAT")
+
+
+def test_a_plan_that_misses_its_goal_says_so(tmp_path: Path, monkeypatch) -> None:
+    """It may be used all the same, here as over ROS."""
+    code, found = plan(tmp_path, "--local")
+    assert (code, found["goal_reached"]) == (0, False)
+    Result = PlanThroughContact.Result
+    sent = Result(status=Result.ITERATIONS_REACHED, status_name=found["status"])
+    monkeypatch.setattr("contact_stack.plan.client._run", lambda *_: sent)
+    for sent.goal_reached in (True, False):
+        code, found = plan(tmp_path)
+        assert (code, found["goal_reached"]) == (0, sent.goal_reached)
 
 
 def test_a_search_says_what_is_transit_and_what_contact(tmp_path: Path, capsys) -> None:
