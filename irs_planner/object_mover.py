@@ -168,13 +168,18 @@ class ObjectMover:
 
     @property
     def beyond(self) -> tuple[str, ...]:
-        """States that an object has to keep, and is not seen to keep: it tips, or lies there."""
+        """States that are not seen where objects have to keep them, and where: it tips, or lies."""
         bounds = self.problem.bounds
         low = dict(zip(bounds.bounded_states, bounds.state_low, strict=True))
         high = dict(zip(bounds.bounded_states, bounds.state_high, strict=True))
         names = self._dynamics.state_names
         seen = self.state  # NaN is nowhere
-        return tuple(names[i] for i in self._kept if seen[i] < low[i] or seen[i] > high[i])
+        return tuple(
+            f"{names[i]} is seen at {seen[i]:.4g} {'m' if i % 6 < 3 else 'rad'}, and is to stay "
+            f"within {low[i]:.4g} to {high[i]:.4g}"
+            for i in self._kept
+            if seen[i] < low[i] or seen[i] > high[i]
+        )
 
     def see(self, name: str, stamp: int, pose: pin.SE3) -> None:
         """Take what a camera says of an object; others than those of the scene do not matter.

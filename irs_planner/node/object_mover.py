@@ -55,6 +55,10 @@ ACTION = "move_objects"
 CAMERA, JOINTS = "camera/objects", "joint_states"
 FOLLOWS = (ControllerStatus.HOLD, ControllerStatus.TRACKING, ControllerStatus.CONSERVATIVE)
 """Modes in which the controller follows what is streamed."""
+PUT_BACK = (
+    "if it tipped or was lifted, put it back upright; if not, see to the units (m) and frame that "
+    f"{CAMERA} has"
+)
 SHOWN_NAMES = 3
 """How many joints or objects a remedy names."""
 DISTURBED = 3
@@ -320,8 +324,7 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
             return stop.reason, "allow more time, or a larger tolerance"
         self._upright = self._upright if mover.beyond else self._now()
         if self._is_late(self._upright, begun):
-            beyond = ", ".join(mover.beyond)
-            return PlanStatus.GOAL_UNREACHABLE, f"{beyond} left its bounds: put it upright again"
+            return PlanStatus.GOAL_UNREACHABLE, f"{'; '.join(mover.beyond)}: {PUT_BACK}"
         impossible = mover.loop.impossible
         self._sensible = self._sensible if impossible else self._now()
         if impossible and self._is_late(self._sensible, begun):

@@ -320,17 +320,26 @@ def test_a_second_source_of_joint_states_ends_it(tmp_path, monkeypatch) -> None:
     )
 
 
-def test_a_thing_that_tips_over_ends_it(tmp_path) -> None:
+@pytest.mark.parametrize(
+    ("state", "value", "said"),
+    [
+        (3, 1.4, "thing/roll is seen at 1.4 rad, and is to stay within -0.1 to 0.1: if it tipped"),
+        (2, 250.0, "thing/z is seen at 250 m, and is to stay within 0."),
+    ],
+    ids=["tipped", "in millimetres"],
+)
+def test_a_thing_that_is_not_seen_where_it_has_to_stay_ends_it(tmp_path, state, value, said):
     world = World(tmp_path, MoverNodeConfig(patience=2.0), x=0.6)
 
     def tip(feedback: Any) -> None:
         world.state = world.state.copy()
-        world.state[3] = 1.4
+        world.state[state] = value
 
     world.follow = tip
     result = world.run()
     assert result.status_name == "GOAL_UNREACHABLE"
-    assert result.remedy == "thing/roll left its bounds: put it upright again"
+    assert result.remedy.startswith(said)
+    assert "the units (m) and frame that camera/objects has" in result.remedy
 
 
 @pytest.mark.parametrize(
