@@ -13,11 +13,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pinocchio as pin
 
 from contact_core.base.planning import PlanStatus
 from irs_planner.dynamics import ContactDynamics
 from irs_planner.problem import IrsProblem
 from irs_planner.quasi_dynamic import QuasiDynamics, SpatialQuasiDynamics
+from irs_planner.scenes.spatial_arrays import WORLD, heights, reach_about
 
 GOAL = "its goal"
 HELD = 0.005
@@ -122,6 +124,48 @@ def _falling_there(problem: IrsProblem, dynamics: QuasiDynamics) -> str:
         told = list(itertools.takewhile(bool, reasons))
         if len(told) == 1 + len(free) * PLACES:
             return told[0]
+    return ""
+
+
+def _at_no_height(problem: IrsProblem, dynamics: QuasiDynamics) -> str:
+    """Say what is to be at a height at which nothing stands, wherever it is besides.
+
+    What pushes it up is as high as a part of it: what is flat and upright is pushed where it
+    begins, and pushes where it ends. Other things may carry it on top of all that is fixed.
+    """
+    if not isinstance(dynamics, SpatialQuasiDynamics) or dynamics.branches:
+        return ""
+    held, upright = _held(problem.initial_state, dynamics), pin.SE3.Identity()
+    widths = 2.0 * dynamics.object_radii
+    fixed = [heights(part, upright) for part in dynamics.parts if part.body == WORLD]
+    below = [(high if flat else low, high) for low, high, flat in fixed]
+    poses = dynamics.object_poses(problem.goal)
+    for number, name in enumerate(dynamics.object_names):
+        columns = slice(6 * number, 6 * number + 6)
+        down, tolerance = dynamics.load[columns][:3], problem.tolerance[columns]
+        if not np.isfinite(tolerance[2]) or name in held or down[:2].any() or not down[2] < 0.0:
+            continue
+        own = [part for part in dynamics.parts if part.instance == name]
+        height, reach = float(problem.goal[columns][2]), reach_about(np.zeros(3), own)
+        room = max(DROP, float(tolerance[2])) + problem.allowed_penetration
+        if np.isfinite(tolerance[3:5]).all():
+            turn = dynamics.scene.own_turn(name).T
+            pose = poses[name] * pin.SE3(turn, np.zeros(3))
+            ends = [heights(part, pose) for part in own]
+            room += reach * float(np.linalg.norm(tolerance[3:5]))
+            above = [(low, low if flat else high) for low, high, flat in ends]
+        else:
+            above = [(height - reach, height + reach)]
+        others = float(widths.sum() - widths[number])
+        tops = [(-math.inf, top + others) for _, top in below] if others else below
+        pairs = itertools.product(above, tops)
+        apart = [max((s[0] - t[1], "above"), (t[0] - s[1], "below")) for s, t in pairs]
+        nearest, where = min(apart, default=(0.0, ""))
+        if nearest > room:
+            return (
+                f"nothing carries '{name}' at a height of {height:g} m, wherever that is: it would "
+                f"stand {nearest:.2f} m {where} the nearest thing to stand on"
+            )
     return ""
 
 
@@ -253,5 +297,6 @@ CHECKS = (
     (_blocked, "choose a goal where it has room"),
     (_out_of_reach, "choose a place within reach, in metres"),
     (_falling_there, "choose a goal on something"),
+    (_at_no_height, "give the height at which it stands on something, or none"),
 )
 """What is looked at beyond overlaps, and what can be done about it."""

@@ -113,6 +113,11 @@ class SpatialQuasiDynamics(QuasiDynamics):
     its URDF, or of one that is level where that begins pitched by 90 degrees: where the angle in
     the middle is +-90 degrees a step has no solution, see :meth:`for_angles`. The outputs are
     position [m] and approach axis of the tool, the z axis of its frame.
+
+    Attributes:
+        scene: Robot, objects, and what may touch.
+        arrays: The scene, as kernels read it.
+        parts: The shapes of everything.
     """
 
     def __init__(
@@ -130,7 +135,7 @@ class SpatialQuasiDynamics(QuasiDynamics):
             ModelError: If two shapes cannot be planned with, or the time step is not positive.
         """
         self.scene, self._quasi_static = scene, quasi_static
-        parts = body_shapes(scene)
+        self.parts = parts = body_shapes(scene)
         self.arrays, pairs = build_spatial_arrays(scene, parts)
         self._robot_parts = [part for part in parts if part.instance == ROBOT]
         self._object_parts = {

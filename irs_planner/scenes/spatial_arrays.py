@@ -21,6 +21,8 @@ from irs_planner.scenes.spatial_scene import SpatialScene, moves
 WORLD = 0
 MAX_SPACING = 0.03
 """Of the spheres that stand for a capsule [m]."""
+UPRIGHT = 1.0 - 1e-9
+"""Cosine between an axis of what is upright, and the vertical."""
 RIM = 8
 """Points of a cylinder's rim at each end; where its side touches is found exactly."""
 
@@ -266,3 +268,29 @@ def reach_about(point: np.ndarray, parts: Iterable[BodyShape]) -> float:
         ),
         default=0.0,
     )
+
+
+def heights(part: BodyShape, pose: pin.SE3) -> tuple[float, float, bool]:
+    """Return how high a part begins and ends [m], and whether it is upright and flat there.
+
+    Args:
+        part: A part.
+        pose: Of its body; z is up.
+    """
+    placement, shape = pose * part.placement, part.shape
+    up, middle = placement.rotation[2], float(placement.translation[2])
+    a, b, _ = shape.size
+    reach, flat = 0.0, bool(np.abs(up).max() > UPRIGHT)
+    match shape.kind:
+        case ShapeKind.MESH:
+            corners = middle + shape.hull.vertices @ up
+            return float(corners.min()), float(corners.max()), False
+        case ShapeKind.HALF_SPACE:
+            return -np.inf, middle if flat else np.inf, flat
+        case ShapeKind.BOX:
+            reach = float(np.abs(up) @ shape.size)
+        case ShapeKind.CYLINDER:
+            reach, flat = b * abs(up[2]) + a * np.hypot(up[0], up[1]), abs(up[2]) > UPRIGHT
+        case ShapeKind.CAPSULE | ShapeKind.SPHERE:
+            reach, flat = a + b * abs(up[2]), False
+    return middle - reach, middle + reach, bool(flat)

@@ -156,6 +156,41 @@ def test_a_goal_in_the_air_is_told(tmp_path, goal, reason) -> None:
     assert (impossible is None) == (not reason)
 
 
+@pytest.mark.parametrize("solid", ["can", "carton", "wedge", "log", "roll"])
+def test_a_height_at_which_nothing_stands_is_told_wherever_it_is(tmp_path, solid) -> None:
+    scene = write_scene(tmp_path, solid)
+
+    def reason(above: float, **goal: float | None) -> str:
+        height = {"thing/z": TOP + HEIGHT / 2.0 + above}
+        found = impossibility_of(scene, height | {f"thing/{k}": v for k, v in goal.items()})
+        return found.reason if found else ""
+
+    told = "nothing carries 'thing' at a height of "
+    assert reason(0.06).startswith(told)
+    assert "it would stand 0.06 m above" in reason(0.06, x=0.6)
+    assert not reason(0.01)
+    # Beside the table nothing carries what is upright; of what is round an edge may.
+    assert ("stand 0.06 m below" in reason(-0.06)) is (solid in ("can", "carton"))
+    # What may tip may be higher.
+    assert not reason(0.02, roll=None)
+    assert reason(0.3, roll=None).startswith(told)
+
+
+def test_a_ledge_and_other_things_carry_what_is_higher(tmp_path) -> None:
+    path = with_wall(tmp_path, 0.2, 0.1, 0.3, (0.56, 0.15))
+    assert impossibility_of(path, {"thing/z": TOP + 0.3 + HEIGHT / 2.0}) is None
+    assert impossibility_of(path, {"thing/z": TOP + 0.1 + HEIGHT / 2.0}) is not None
+    scene = yaml.safe_load(path.read_text())
+    scene["objects"]["other"] = {
+        **scene["objects"]["thing"],
+        "xyz": [0.7, -0.2, TOP + HEIGHT / 2.0],
+    }
+    path.write_text(yaml.safe_dump(scene))
+    for above in (0.1, 0.3, 0.3 + HEIGHT):
+        assert impossibility_of(path, {"thing/z": TOP + above + HEIGHT / 2.0}) is None
+    assert impossibility_of(path, {"thing/z": 1.0}) is not None
+
+
 @pytest.mark.parametrize("height", [-0.15, HEIGHT / 2.0 + 0.04, HEIGHT / 2.0 + 0.34])
 def test_a_start_in_the_air_is_told_whatever_is_below(height, tmp_path) -> None:
     scene = write_scene(tmp_path, "can")
