@@ -95,6 +95,60 @@ def lifted_states(problem: IrsProblem, dynamics: SpatialQuasiDynamics) -> list[i
     return found
 
 
+def hardest_slide(problem: IrsProblem) -> tuple[str, float]:
+    """Return which of the things that have to move is hardest to slide, and by what force [N].
+
+    It may turn, tip or roll by less, so that this is no proof of anything.
+
+    Args:
+        problem: The problem.
+
+    Returns:
+        Its name with the figures, for a person, and the force; empty and 0 if nothing is heavy.
+    """
+    dynamics, start = problem.dynamics, problem.initial_state
+    if not isinstance(dynamics, QuasiDynamics):
+        return "", 0.0
+    near = dynamics.find_contacts(start[np.newaxis]).gap[0] < DROP
+    away = (np.abs(start - problem.goal) > problem.tolerance)[list(dynamics.object_states)]
+    size = len(dynamics.load) // len(dynamics.object_names)
+    loads = dynamics.load.reshape(-1, size)[:, : (size + 1) // 2]
+    found = [("", 0.0)]
+    for name, load, moves in zip(
+        dynamics.object_names, loads, away.reshape(-1, size).any(axis=1), strict=True
+    ):
+        friction = [
+            float(dynamics.friction[i])
+            for i, pair in enumerate(dynamics.pair_names)
+            if near[i] and name in pair and not set(pair) & set(dynamics.link_names)
+        ]
+        weight = float(np.linalg.norm(load)) if moves else 0.0
+        force = weight * min(friction, default=0.0)
+        found.append((f"'{name}' weighs {weight:.0f} N and slides from {force:.0f} N on", force))
+    return max(found, key=lambda item: item[1])
+
+
+def too_heavy(problem: IrsProblem) -> str:
+    """Say what the arm cannot slide as it stands, by the effort limits of its joints, or nothing.
+
+    Plans know of no such limits: the springs of their model press as hard as they are told.
+
+    Args:
+        problem: The problem.
+    """
+    dynamics = problem.dynamics
+    text, force = hardest_slide(problem)
+    if not isinstance(dynamics, SpatialQuasiDynamics) or not force:
+        return ""
+    turns = 2.0 * math.pi * np.arange(TURNS) / TURNS
+    directions = np.column_stack((np.cos(turns), np.sin(turns)))
+    slope = dynamics.outputs(problem.initial_state[np.newaxis, : dynamics.coordinates])[1][0]
+    torque = np.abs(directions @ slope[:2, list(dynamics.commanded_states)])
+    limits = np.where(torque > 0.0, dynamics.effort_limits, np.inf)
+    most = float((limits / np.where(torque > 0.0, torque, 1.0)).min(axis=1).max())
+    return f"{text}; as it stands the arm pushes with {most:.0f} N at most" if force > most else ""
+
+
 def _deepest(dynamics: QuasiDynamics, state: np.ndarray) -> str:
     """Name the two bodies that overlap most."""
     pair = int(np.argmin(dynamics.find_contacts(state[np.newaxis]).gap[0]))

@@ -9,7 +9,7 @@ import numpy as np
 from contact_core.base.planning import PlanStatus
 from contact_core.robot.scene import ENVIRONMENT
 from irs_planner.dynamics import ContactDynamics
-from irs_planner.feasibility import find_impossibility, lifted_states
+from irs_planner.feasibility import find_impossibility, lifted_states, too_heavy
 from irs_planner.problem import IrsProblem, PlannerSettings
 from irs_planner.quasi_dynamic import QuasiDynamics, SpatialQuasiDynamics
 
@@ -236,6 +236,8 @@ def remedy_of(result: IrsPlan, problem: IrsProblem) -> str:
         return remedy
     if status is PlanStatus.ITERATIONS_REACHED:
         remedy = PlanStatus.CONVERGED_SHORT.remedy  # more iterations alone are not what helps
+    if heavy := too_heavy(problem):
+        return f"{missed}; {heavy}: see to its mass and friction, or choose a lighter thing"
     return f"{missed}: {remedy}"
 
 

@@ -45,6 +45,7 @@ from contact_ros.validation import (
     remembered,
 )
 from irs_planner.examples import build_problem
+from irs_planner.feasibility import hardest_slide
 from irs_planner.object_mover import MoverConfig, ObjectMover
 from irs_planner.object_tracker import is_news
 from irs_planner.precompile import precompile
@@ -321,6 +322,11 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         if stop.reason is not None and mover.loop.disturbed >= DISTURBED:
             return stop.reason, "objects keep moving by themselves: let them come to rest"
         if stop.reason is not None:
+            heavy, force = hardest_slide(mover.problem)
+            most = self._config.mover.force
+            if force > most:
+                heavy = f"{heavy}, and pushes are of {most:g} N at most (mover.force)"
+                return stop.reason, f"{heavy}: allow more, or choose a lighter thing"
             return stop.reason, "allow more time, or a larger tolerance"
         self._upright = self._upright if mover.beyond else self._now()
         if self._is_late(self._upright, begun):

@@ -118,6 +118,7 @@ class SpatialQuasiDynamics(QuasiDynamics):
         scene: Robot, objects, and what may touch.
         arrays: The scene, as kernels read it.
         parts: The shapes of everything.
+        effort_limits: (n_a) of the joints [N, Nm], infinite where the robot's file has none.
     """
 
     def __init__(
@@ -149,6 +150,8 @@ class SpatialQuasiDynamics(QuasiDynamics):
         first = [scene.joint_columns.index(i) for i in range(len(self.joint_names))]
         limits = [scene.model.lowerPositionLimit, scene.model.upperPositionLimit]
         self.position_limits = np.array(limits)[:, first]
+        efforts = scene.model.effortLimit[first]
+        self.effort_limits = np.where(efforts > 0.0, efforts, np.inf)
         inertias = object_inertias(scene)
         scale = QUASI_STATIC_INERTIA if quasi_static else 1.0
         self._levers = np.array([inertia.lever for inertia in inertias]).reshape(-1, 3)

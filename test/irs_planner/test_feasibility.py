@@ -176,6 +176,21 @@ def test_a_height_at_which_nothing_stands_is_told_wherever_it_is(tmp_path, solid
     assert reason(0.3, roll=None).startswith(told)
 
 
+def test_what_is_heavier_than_the_arm_slides_is_told_with_the_forces(tmp_path) -> None:
+    """Where nothing was found: it may turn or tip by less."""
+    scene, thing = write_scene(tmp_path, "carton"), tmp_path / "thing.urdf"
+    text = thing.read_text()
+    for mass, heavy in ((0.8, False), (800.0, True)):
+        thing.write_text(text.replace('mass value="0.8"', f'mass value="{mass}"'))
+        problem = build_problem(scene_problem(str(scene), {"thing/x": 0.66}))
+        settings = SearchSettings(attempts=1, judge="none")
+        message = plan_globally(problem, settings).message
+        assert ("'thing' weighs 7848 N and slides from " in message) is heavy
+        assert ("as it stands the arm pushes with 344 N at most" in message) is heavy
+    slides = float(re.search(r"slides from (\d+) N", message)[1])
+    assert slides == pytest.approx(7848.0 * problem.dynamics.friction[0], rel=1e-3)
+
+
 def test_a_ledge_and_other_things_carry_what_is_higher(tmp_path) -> None:
     path = with_wall(tmp_path, 0.2, 0.1, 0.3, (0.56, 0.15))
     assert impossibility_of(path, {"thing/z": TOP + 0.3 + HEIGHT / 2.0}) is None

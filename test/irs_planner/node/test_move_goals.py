@@ -29,6 +29,7 @@ from contact_ros.validation import MAX_NAMES, MessageError
 from irs_planner.closed_loop import Phase
 from irs_planner.node import object_mover
 from irs_planner.node.object_mover import CAMERA, MoveGoals, MoverNodeConfig, ObjectMoverNode
+from irs_planner.object_mover import MoverConfig
 
 PATIENT, SHORT = MoverNodeConfig(patience=60.0), MoverNodeConfig(patience=0.5)
 
@@ -354,6 +355,13 @@ def test_it_ends_when_it_is_told_to(tmp_path, stop, status) -> None:
     result = world.run(stop)
     assert (result.status_name, result.goal_reached) == (status.name, False)
     assert result.remedy
+
+
+def test_a_thing_that_no_push_slides_is_told_of_when_time_is_up(tmp_path) -> None:
+    gentle = dataclasses.replace(PATIENT, mover=MoverConfig(force=0.5))
+    result = World(tmp_path, gentle, x=0.6).run(StopCondition(time_budget=1e-9))
+    assert result.remedy.startswith("'thing' weighs 8 N and slides from ")
+    assert "pushes are of 0.5 N at most (mover.force)" in result.remedy
 
 
 def test_a_thing_that_never_rests_is_told_of(tmp_path) -> None:
