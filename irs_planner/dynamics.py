@@ -65,7 +65,7 @@ class Dynamics(ABC):
 
     @abstractmethod
     def jacobians(self, states: np.ndarray, inputs: np.ndarray) -> Jacobians:
-        """Differentiate a batch exactly.
+        """Differentiate a batch; a subclass says what it neglects, if anything.
 
         Args:
             states: (K, n) x.

@@ -186,8 +186,8 @@ def zero_order_jacobians(
 ) -> Jacobians:
     """Fit a linear model to the values at the samples by least squares, equation (16).
 
-    If only inputs are perturbed, the fit yields B and the exact derivative yields A, as in
-    the paper's contact examples.
+    If only inputs are perturbed, the fit yields B and :meth:`Dynamics.jacobians` yields A, as
+    in the paper's contact examples.
 
     Args:
         dynamics: The system.

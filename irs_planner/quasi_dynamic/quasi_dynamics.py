@@ -155,7 +155,12 @@ class QuasiDynamics(ContactDynamics):
         return self.complete(next_q)
 
     def jacobians(self, states: np.ndarray, inputs: np.ndarray) -> Jacobians:
-        """Differentiate a batch exactly, see :meth:`Dynamics.jacobians`."""
+        """Differentiate a batch, see :meth:`Dynamics.jacobians`.
+
+        B is exact. A has the directions of contacts and the inertia stay as they are (dJ/dq and
+        dM/dq are neglected, as in the paper's code): only distances and springs follow the state.
+        That matters where things turn under pushes off their centre.
+        """
         q = self._coordinates(states)
         next_q, result = self._allocate(len(q))
         batch_kernels.jacobian_batch(self._prepare(q), q, inputs, next_q, *result)
@@ -167,7 +172,7 @@ class QuasiDynamics(ContactDynamics):
         """Differentiate the log-barrier step, see :meth:`ContactDynamics.barrier_jacobians`.
 
         A spring K displaced by the width stores about as much energy as the barrier:
-        w = mean(K width^2).
+        w = mean(K width^2). A neglects what that of :meth:`jacobians` does.
         """
         q = self._coordinates(states)
         next_q, result = self._allocate(len(q))

@@ -10,6 +10,7 @@ from contact_experiments.irs.contact_examples import (
     normal_contact,
     relaxed_contact,
 )
+from irs_planner import Box, Circle, PlanarLink, PlanarObject, PlanarRobot, PlanarScene
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics
 from irs_planner.scenes import load_scene, scene_names
 
@@ -66,6 +67,27 @@ def test_state_jacobian_against_finite_differences_of_frozen_geometry(name):
                 np.testing.assert_allclose(a[:, k], forward, atol=2e-4)
                 compared += 1
     assert compared > 100
+
+
+def test_what_is_neglected_matters_where_a_box_turns():
+    """The figures of docs/concepts/planning.md."""
+    box = PlanarObject("box", 1.0, 0.01, 0.5, (Box((0.2, 0.12)),))
+    finger = (
+        PlanarLink("y", "prismatic_y", 500.0),
+        PlanarLink("z", "prismatic_z", 400.0, parent="y", shapes=(Circle(0.05),)),
+    )
+    robot = PlanarRobot("robot", 0.5, links=finger)
+    model = PlanarQuasiDynamics(PlanarScene((0.0, 0.0), (box,), (robot,)))
+    state, command = np.array([0.0, 0.0, 0.1, -0.155, 0.02]), np.array([-0.105, 0.02])
+    a, b = (values[0] for values in model.jacobians(state[np.newaxis], command[np.newaxis]))
+    step = 1e-6
+    for k, d in enumerate(step * np.eye(2)):
+        ends = [model.step(state, command + sign * d) for sign in (1, -1)]
+        np.testing.assert_allclose(b[:, k], (ends[0] - ends[1]) / (2 * step), atol=1e-6)
+    d = step * np.eye(5)[1]
+    ahead, behind = (model.step(state + sign * d, command)[2] for sign in (1, -1))
+    assert (ahead - behind) / (2 * step) == pytest.approx(2.07, abs=0.005)
+    assert a[2, 1] == pytest.approx(0.15, abs=0.005)
 
 
 @pytest.mark.parametrize("system", [normal_contact(), relaxed_contact()], ids=["1-D", "2-D"])
