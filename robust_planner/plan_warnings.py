@@ -11,6 +11,7 @@ from robust_planner.chance_constraint import MIN_RISK_BOUND, chance_bounds
 from robust_planner.config import PlannerConfig
 from robust_planner.evaluation.violation import highest_force
 from robust_planner.problem import RobustProblem
+from robust_planner.risk.worlds import Uncertain, certain_value
 from robust_planner.trajectory import ContactTrajectory
 
 # Relaxations that start larger than this led into infeasible basins.
@@ -21,6 +22,8 @@ MIN_FRICTION_SHARE = 0.5
 MAX_DEVIATIONS = 4.0
 # With less expected power nothing slides [W, summed over knots].
 MIN_POWER = 1e-3
+# Quantiles between which a quantity nearly always is.
+USUAL = 0.001, 0.999
 
 
 class PlanWarningKind(Enum):
@@ -53,6 +56,10 @@ class PlanWarningKind(Enum):
         "the machine and the file, or plan with a margin for it"
     )
     NO_UNCERTAINTY = "sigma is 0: planned as if nothing was uncertain; give the standard deviation"
+    CONTRADICTION = (
+        "what the problem has is hardly ever drawn: give friction the same in both; mass is a "
+        "factor (1 = as modelled), all else how far it is off (0 = as given)"
+    )
 
 
 @dataclass(frozen=True)
@@ -111,6 +118,25 @@ def warn_of_parameters(problem: RobustProblem, config: PlannerConfig) -> list[Pl
             warnings.append(
                 PlanWarning(PlanWarningKind.VACUOUS_BOUND, f"beta = {beta:g}, theta = {theta:g}")
             )
+    return warnings
+
+
+def warn_of_uncertain(problem: RobustProblem, uncertain: Uncertain) -> list[PlanWarning]:
+    """Find distributions that contradict the problem's own values.
+
+    Args:
+        problem: The problem.
+        uncertain: What is uncertain about it.
+
+    Returns:
+        The warnings, none if all is well.
+    """
+    warnings = []
+    for name, distribution in uncertain.items():
+        own, (low, high) = certain_value(problem, name), distribution.quantile(np.array(USUAL))
+        if not low <= own <= high:
+            values = f"{name} is {own:g}, and drawn from {low:.4g} to {high:.4g}"
+            warnings.append(PlanWarning(PlanWarningKind.CONTRADICTION, values))
     return warnings
 
 

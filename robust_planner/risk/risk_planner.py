@@ -24,7 +24,7 @@ from robust_planner.config import PlannerConfig, UncertaintyConfig
 from robust_planner.continuation import OnProgress
 from robust_planner.evaluation.time_stepping import simulate_worlds
 from robust_planner.examples import Example
-from robust_planner.plan_warnings import PlanWarning
+from robust_planner.plan_warnings import PlanWarning, warn_of_uncertain
 from robust_planner.planner import plan, running_cost
 from robust_planner.problem import RobustProblem
 from robust_planner.result import RobustPlan
@@ -167,6 +167,8 @@ def plan_with_risk(
     search = _Search(problem, uncertain, failure, risk, settings, stop)
     certain = dataclasses.replace(config, uncertainty=UncertaintyConfig())
     nominal = plan(problem, certain, on_progress=on_progress, stop=stop)
+    warnings = (*nominal.warnings, *warn_of_uncertain(problem, uncertain))
+    nominal = dataclasses.replace(nominal, warnings=warnings)
     search.offer(nominal.trajectory.control)
     starts = _starts(problem, config, nominal, search, start, on_progress, stop)
     for controls in starts:

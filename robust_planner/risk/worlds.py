@@ -177,6 +177,16 @@ def _shifts(model: ContactModel) -> list[str]:
     return [f"{obstacle.name}.{axis}" for obstacle in model.obstacles for axis in "xz"]
 
 
+def certain_value(problem: RobustProblem, quantity: str) -> float:
+    """Return what a quantity is in the problem itself, in the unit in which it is uncertain.
+
+    Args:
+        problem: The problem.
+        quantity: See :func:`quantities`.
+    """
+    return {"friction": problem.friction, "mass": 1.0}.get(quantity, 0.0)
+
+
 def check_uncertain(problem: RobustProblem, uncertain: Uncertain) -> None:
     """Refuse what is unknown, mass with drives, and height or start where nothing lifts the model.
 
@@ -392,11 +402,10 @@ def worlds_at(
     """
     check_uncertain(problem, uncertain)
     model = problem.model
-    certain = {"friction": problem.friction, "height": 0.0, "mass": 1.0}
     values = {
         name: uncertain[name].quantile(probability[name])
         if name in uncertain
-        else np.full_like(probability[name], certain.get(name, 0.0))
+        else np.full_like(probability[name], certain_value(problem, name))
         for name in quantities(model)
     }
 

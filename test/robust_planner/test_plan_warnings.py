@@ -18,10 +18,16 @@ from robust_planner.config import (
 from robust_planner.contact_model import Source
 from robust_planner.examples import Example
 from robust_planner.node.server import risk_result
-from robust_planner.plan_warnings import PlanWarningKind, warn_of_parameters, warn_of_plan
+from robust_planner.plan_warnings import (
+    PlanWarningKind,
+    warn_of_parameters,
+    warn_of_plan,
+    warn_of_uncertain,
+)
 from robust_planner.result import RobustPlan
 from robust_planner.risk.failure import FailureRate
 from robust_planner.risk.risk_planner import RiskPlan
+from robust_planner.risk.worlds import Distribution, Normal, Samples
 
 
 @pytest.mark.parametrize(
@@ -70,6 +76,23 @@ def test_warning_names_the_values_and_the_remedy(block: Example) -> None:
     text = " ".join(str(warning) for warning in warn_of_parameters(block.problem, config))
     assert "kappa_theta sigma = 0.618, mu = 0.5" in text
     assert "lower theta or sigma" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "distribution", "values"),
+    [
+        ("friction", Normal(0.5, 0.1), None),
+        ("friction", Normal(0.8, 0.2), None),
+        ("friction", Normal(0.8, 0.08), "friction is 0.5, and drawn from 0.5528 to 1.047"),
+        ("mass", Normal(1.0, 0.0), None),
+        ("mass", Samples((999.0, 1001.0)), "mass is 1, and drawn from 999 to 1001"),
+    ],
+)
+def test_what_the_problem_has_is_not_hardly_ever_drawn(
+    block: Example, name: str, distribution: Distribution, values: str | None
+) -> None:
+    found = warn_of_uncertain(block.problem, {name: distribution})
+    assert [warning.values for warning in found] == ([values] if values else [])
 
 
 def test_sliding_without_friction_is_found_in_the_plan(
