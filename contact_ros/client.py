@@ -10,6 +10,7 @@ from typing import Any, Self
 from uuid import uuid4
 
 import rclpy
+from action_msgs.msg import GoalStatus
 from rcl_interfaces.srv import GetParameters
 from rclpy.action import ActionClient, get_action_names_and_types
 from rclpy.action.client import ClientGoalHandle
@@ -43,10 +44,14 @@ class SentGoal:
     Attributes:
         action: The client that sent it.
         handle: The goal.
+        name: Of the action.
+        servers: Those that were there, by what DDS calls them.
     """
 
     action: ActionClient
     handle: ClientGoalHandle
+    name: str
+    servers: frozenset[bytes]
 
 
 class GraphClient:
@@ -268,7 +273,7 @@ class GraphClient:
                     raise
         if not handle.accepted:
             raise CommunicationError(f"'{name}' rejected the goal")
-        return SentGoal(action, handle)
+        return SentGoal(action, handle, name, self._serving(name))
 
     def end_of(self, goal: SentGoal, timeout: float = TIMEOUT) -> Any:
         """Wait until a goal has ended.
@@ -281,17 +286,30 @@ class GraphClient:
             How it ended as ``status``, and the action's ``result``.
 
         Raises:
-            CommunicationError: If it has not ended in time, or the server has.
+            CommunicationError: If it has not ended in time, the server has, or one that was started
+                since does not know the goal.
         """
-        future = goal.handle.get_result_async()
-        self.wait_until(
-            lambda: future.done() or not goal.action.server_is_ready(),
-            timeout,
-            "the goal did not end",
-        )
-        if not future.done():
+        asked = [goal.handle.get_result_async()]
+        next_look = time.monotonic() + UNCHANGED
+
+        def over() -> bool:
+            nonlocal next_look
+            if time.monotonic() > next_look:
+                next_look = time.monotonic() + UNCHANGED
+                # DDS takes one that was killed for alive for a while; its successor answers.
+                if self._serving(goal.name) - goal.servers:
+                    asked.append(goal.handle.get_result_async())
+            return any(map(Future.done, asked)) or not goal.action.server_is_ready()
+
+        self.wait_until(over, timeout, "the goal did not end")
+        ended = next((future.result() for future in asked if future.done()), None)
+        if ended is None:
             raise CommunicationError("the action's server has ended before the goal")
-        return future.result()
+        if ended.status == GoalStatus.STATUS_UNKNOWN:
+            raise CommunicationError(
+                f"the server of '{goal.name}' does not know the goal: it was started anew"
+            )
+        return ended
 
     def cancel(self, goal: SentGoal, timeout: float = TIMEOUT) -> None:
         """Ask for the end of a goal; :meth:`end_of` waits for it.
@@ -343,6 +361,11 @@ class GraphClient:
             if time.monotonic() > end:
                 raise CommunicationError(f"{problem} within {timeout:g} s")
             self._executor.spin_once(timeout_sec=0.1)
+
+    def _serving(self, action: str) -> frozenset[bytes]:
+        """Tell the servers of an action apart, those that were killed a short while ago as well."""
+        publishers = self.node.get_publishers_info_by_topic(f"{action}/_action/status")
+        return frozenset(bytes(info.endpoint_gid) for info in publishers)
 
     def _result(self, future: Future, timeout: float, name: str) -> Any:
         self.wait_until(future.done, timeout, f"'{name}' did not answer")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from control_msgs.action import ParallelGripperCommand
@@ -75,6 +76,44 @@ def test_a_goal_that_is_not_answered_is_cancelled(client: GraphClient) -> None:
         hosting.join()
         server.destroy()
     assert cancelled.is_set()
+
+
+def test_a_goal_is_gone_when_its_server_is_started_anew(client: GraphClient) -> None:
+    """DDS takes the one that was killed for alive for a while; the client must not wait for it."""
+
+    @contextmanager
+    def at_work(host: GraphClient) -> Iterator[None]:
+        over = threading.Event()
+        hosting = threading.Thread(target=lambda: host.wait_until(over.is_set, 60.0))
+        hosting.start()
+        try:
+            yield
+        finally:
+            over.set()
+            hosting.join()
+
+    def serve(host: GraphClient) -> ActionServer:
+        return ActionServer(
+            host.node, ParallelGripperCommand, "gripper", lambda goal: None,
+            handle_accepted_callback=lambda goal: None,
+        )  # fmt: skip
+
+    with GraphClient("host") as killed, GraphClient("host") as successor:
+        servers = [serve(killed)]
+        with at_work(killed):
+            sent = client.send(ParallelGripperCommand, "gripper", ParallelGripperCommand.Goal())
+        with pytest.raises(CommunicationError, match="the goal did not end within 2 s"):
+            client.end_of(sent, 2.0)  # a slow server has not ended
+        client.node.create_timer(
+            0.5, lambda: servers.append(serve(successor)) if len(servers) < 2 else None
+        )
+        with (
+            at_work(successor),
+            pytest.raises(CommunicationError, match="'gripper' does not know the goal"),
+        ):
+            client.end_of(sent, 20.0)
+        for server in servers:
+            server.destroy()
 
 
 def test_whoever_does_not_answer_is_named(client: GraphClient) -> None:
