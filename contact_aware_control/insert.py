@@ -15,7 +15,7 @@ import numpy as np
 import pinocchio as pin
 
 from contact_aware_control.led_tool import FREE, PRESSING_SPEED, LedTool
-from contact_aware_control.skill import CAUGHT, Skill, Ways
+from contact_aware_control.skill import CAUGHT, Skill, Ways, along
 
 LEANS = np.deg2rad(12.0)
 """How far the peg leans while it searches: much more than the hole's direction is wrong [rad]."""
@@ -151,6 +151,15 @@ class Insert(Skill):
         super().__init__(tool, force, speed, distance, period, force_limit)
         self._check(diameter=diameter, radius=radius, depth=depth)
         self._diameter, self._radius, self._wanted = diameter, radius, depth
+        self._upright = self._way.rotation.copy()
+        # The lowest point, along the first axis, is to be where the middle was.
+        self._leaning = pin.exp3(-LEANS * tool.axes[1]) @ self._upright
+        self._lowest = 0.5 * diameter * tool.axes[0]
+        sides = radius * np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
+        leans = pin.SE3(self._leaning, self._tip - self._leaning @ tool.lever)
+        corners = np.vstack((np.zeros((2, 3)), sides @ tool.axes[:2]))
+        corners[1:] -= self._lowest
+        self.later = along(leans, corners)
         self._surface = Plane(STEEP, ROUGH)
         self._mouth = self._touched = np.nan
         self._shift, self._found = np.zeros(3), False
@@ -159,13 +168,10 @@ class Insert(Skill):
 
     def _perform(self) -> Ways:
         """Touch with a leaning peg, search, straighten and push; search on if it was no hole."""
-        upright, tool = self._way.rotation.copy(), self.tool
-        # The lowest point, along the first axis, is to be where the middle was.
-        leaning = pin.exp3(-LEANS * tool.axes[1]) @ upright
-        lowest = 0.5 * self._diameter * tool.axes[0]
+        tool = self.tool
         self.phase = "lean"
-        yield from self._go(self._tip - lowest)
-        yield from self._turn(leaning)
+        yield from self._go(self._tip - self._lowest)
+        yield from self._turn(self._leaning)
         if not (yield from self._approach()):
             return
         self._touched = float(tool.axes[2] @ tool.tip)
@@ -176,10 +182,10 @@ class Insert(Skill):
             found, height = self._led, tool.axes[2] @ tool.tip
             if (yield from self._settle()):
                 attempts += 1
-                yield from self._turn(upright)
+                yield from self._turn(self._upright)
                 if (yield from self._push()):
                     return
-            yield from self._back_off(found + self._pass_over(spiral), height, leaning)
+            yield from self._back_off(found + self._pass_over(spiral), height)
         self._fail("JAMMED", f"it came {1e3 * self.depth:.1f} mm deep and no deeper")
         self.depth = self._below
 
@@ -323,7 +329,7 @@ class Insert(Skill):
         """How deep the tip is below the surface [m]."""
         return float(self.tool.axes[2] @ self.tool.tip - self._mouth)
 
-    def _back_off(self, found: np.ndarray, height: float, leaning: np.ndarray) -> Ways:
+    def _back_off(self, found: np.ndarray, height: float) -> Ways:
         """Lean over where the search had come to (3) [m], in that height of the tip [m]."""
         self.phase = "back off"
         tool = self.tool
@@ -337,4 +343,4 @@ class Insert(Skill):
             waited += self._period
         tool.compliance[:2] = 0.0
         yield from self._go(self._led + tool.across(found - self._led))
-        yield from self._turn(leaning)
+        yield from self._turn(self._leaning)

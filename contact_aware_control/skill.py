@@ -7,7 +7,7 @@ off that way is a :class:`LedTool`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import NoReturn
 
 import numpy as np
@@ -47,6 +47,10 @@ CAUGHT = 1.0
 """Share of what is pressed with that only a wall holds sideways; friction holds less."""
 
 
+SPACING = 0.05
+"""Poses that are known beforehand are at most so far from each other [m]."""
+
+
 class GivenUp(Exception):  # noqa: N818
     """Ends a motion of a task, or all of it; what went wrong is in the task's attributes."""
 
@@ -57,6 +61,7 @@ class Skill(ABC):
     Attributes:
         tool: What is led; its third axis is where it presses to.
         ahead: What is followed first, straight to where something has to be touched by.
+        later: Where the tool would come then, were the surface where it began: poses, world frame.
         force_limits: Of the links beyond the last joint, so that they may press so hard [N].
         phase: What it does.
         failure: What went wrong, a name of the action's error codes; empty if nothing.
@@ -90,6 +95,7 @@ class Skill(ABC):
         self.tool = tool
         self.force_limits = dict.fromkeys(tool.hand, max(force_limit, HEADROOM * force))
         self.ahead = tool.straight(distance, min(speed, APPROACH_SPEED))
+        self.later: Iterable[pin.SE3] = ()
         self.phase, self.failure, self.text, self.ended = "", "", "", False
         # What is faster than the tool it would run away from.
         self._speed = min(speed, KEPT * tool.fastest)
@@ -243,3 +249,17 @@ class Skill(ABC):
         ticks = int(np.ceil(np.linalg.norm(way) / (fastest * self._period)))
         for k in range(1, ticks + 1):
             yield self._at(tip, begin @ pin.exp3(k / ticks * way))
+
+
+def along(pose: pin.SE3, corners: np.ndarray) -> Ways:
+    """Generate poses on a polyline, all turned alike.
+
+    Args:
+        pose: Of the tool, world frame.
+        corners: (k, 3) from there [m].
+    """
+    steps = np.ceil(np.linalg.norm(np.diff(corners, axis=0), axis=1) / SPACING)
+    marks = np.concatenate(((0.0,), np.cumsum(steps)))
+    shares = np.arange(marks[-1] + 1.0)
+    for way in np.column_stack([np.interp(shares, marks, values) for values in corners.T]):
+        yield pin.SE3(pose.rotation, pose.translation + way)

@@ -54,7 +54,10 @@ FARTHEST = 0.25
 """Where a contact may be farther from its place, along the line of its force, none is told [m]."""
 
 MAX_TIP = 0.5
-"""Of the place of a peg's end, along each axis of the tool [m]."""
+"""Of the place of a peg's end, along each axis of the tool, and of the depth of its hole [m]."""
+
+MAX_HOLE = 0.2
+"""Of a hole's diameter, and how far sideways it is searched for [m]."""
 
 MAX_CORNERS = 500
 """Most corners of a path that is wiped."""
@@ -396,7 +399,7 @@ class SkillGoal(FeelingGoal):
     def _begin(self, skill: Skill, context: TouchContext) -> None:
         """Take what is to be done."""
         self.skill = skill
-        self.goal = Goal(skill.ahead, skill.force_limits)
+        self.goal = Goal(skill.ahead, skill.force_limits, later=skill.later)
         self.patience = context.defaults.patience
 
     def go_on(self, progress: GoalProgress) -> Violation | None:
@@ -449,9 +452,9 @@ class InsertGoal(SkillGoal):
         tip = vector(request.tip, "tip", MAX_TIP)
         self._skill = Insert(
             context.tool(request, command, tip),
-            number(request.diameter, "diameter", 0.0, MAX_DISTANCE),
-            number(request.radius, "radius", 0.0, MAX_DISTANCE),
-            number(request.depth, "depth", 0.0, MAX_DISTANCE),
+            number(request.diameter, "diameter", 0.0, MAX_HOLE),
+            number(request.radius, "radius", 0.0, MAX_HOLE),
+            number(request.depth, "depth", 0.0, MAX_TIP),
             *context.touching(request),
         )
         self._begin(self._skill, context)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pinocchio as pin
 
@@ -16,9 +18,11 @@ from contact_aware_control.reference.base import (
     run_to_end,
 )
 from contact_aware_control.reference.joint_trajectory import JointTrajectory
+from contact_aware_control.reference.pose_trajectory import reached
 from contact_aware_control.safety.command_guard import SelfCollision, WorkspaceLimits, reach_of
 from contact_core.base.errors import TrajectoryError, choices
 from contact_core.base.kernel import kernel
+from contact_core.robot.inverse_kinematics import InverseKinematics
 from contact_core.robot.robot import Robot
 
 MAX_FORCE = 500.0
@@ -85,6 +89,7 @@ class GoalChecker:
         goal.reference.check(self._robot, command, self.start_tolerance, let_tick_run)
         if not isinstance(goal.reference, Guidance):
             self.check_space(goal.reference, let_tick_run)
+        self._check_later(goal.later, command, let_tick_run)
 
     def check_space(self, reference: Reference, let_tick_run: LetTickRun = run_to_end) -> None:
         """Check the limits in space of a motion.
@@ -104,7 +109,19 @@ class GoalChecker:
             for time in times:
                 let_tick_run()
                 at = reference.sample(time).translation
-                _refuse_outside(time, self._workspace.clearance_at(at))
+                _refuse_outside(f"at {time:.2f} s", self._workspace.clearance_at(at))
+
+    def _check_later(
+        self, poses: Iterable[pin.SE3], command: np.ndarray, let_tick_run: LetTickRun
+    ) -> None:
+        """Check reach and workspace of poses that follow the command (n) [rad]."""
+        search, q = InverseKinematics(self._robot), command
+        for pose in poses:
+            let_tick_run()
+            x, y, z = pose.translation
+            what = f"later, at {x:.3f} {y:.3f} {z:.3f} m"
+            q = reached(search, pose, q, self.start_tolerance, what)
+            _refuse_outside("later", self._workspace.clearance_at(pose.translation))
 
     def _check_joints(self, times: np.ndarray, path: np.ndarray, let_tick_run: LetTickRun) -> None:
         """Check joint positions (m, n) [rad] at m times [s].
@@ -122,7 +139,7 @@ class GoalChecker:
                     f"at {time:.2f} s two links of the arm would be "
                     f"{-clearance:.3f} m closer than self_collision.distance"
                 )
-            _refuse_outside(time, inside)
+            _refuse_outside(f"at {time:.2f} s", inside)
             at = _next_beyond(path, at, self._reach, min(inside, clearance))
 
     def _check_posture(self, posture: np.ndarray) -> None:
@@ -139,12 +156,10 @@ class GoalChecker:
                 )
 
 
-def _refuse_outside(time: float, clearance: float) -> None:
-    """Refuse a tool that is outside of the workspace at a time [s], by its clearance [m]."""
+def _refuse_outside(when: str, clearance: float) -> None:
+    """Refuse a tool that is outside of the workspace then, by its clearance [m]."""
     if clearance < 0.0:
-        raise TrajectoryError(
-            f"at {time:.2f} s the tool would be {-clearance:.3f} m outside the workspace"
-        )
+        raise TrajectoryError(f"{when} the tool would be {-clearance:.3f} m outside the workspace")
 
 
 @kernel

@@ -101,6 +101,13 @@ def test_goals_that_leave_the_workspace_are_refused(robot):
         checker.check_space(PoseTrajectory([0.0, 1.0], [start, up]))
     with pytest.raises(TrajectoryError, match="outside the workspace"):
         checker.check_space(JointTrajectory([0.0, 1.0], np.array([Q, np.zeros(7)])))
+    robot.update(Q)
+    pose = robot.tool_pose().copy()
+    lower = checker_of(robot, workspace={"highest": [2.0, 2.0, pose.translation[2] + 0.03]})
+    lower.check(replace(line(Q), later=[pose]), Q)
+    pose.translation[2] += 0.05
+    with pytest.raises(TrajectoryError, match=r"later the tool would be 0\.020 m outside"):
+        lower.check(replace(line(Q), later=[pose]), Q)
 
 
 def test_joint_goals_into_the_arm_itself_are_refused(robot):

@@ -24,8 +24,10 @@ from contact_aware_control.node.touch_goals import (
     WipeGoal,
 )
 from contact_aware_control.node.trajectory_goals import GoalProgress
+from contact_aware_control.safety.goal_checker import GoalChecker
 from contact_aware_control.safety.status import FOLLOWING, LinkState, Mode, Status
 from contact_aware_control.targets import StreamConfig, StreamedTargets
+from contact_core.base.errors import TrajectoryError
 from contact_ros.geometry import BaseFrames
 from contact_ros.validation import MessageError
 
@@ -176,17 +178,14 @@ def compliant(**changes):
     )
 
 
-def insert():
-    return Insert.Goal(
-        direction=DOWN, diameter=0.02, radius=0.01, depth=0.01, speed=0.03, distance=0.05,
-        force=15.0,
-    )  # fmt: skip
+def insert(**changes):
+    asked = {"diameter": 0.02, "radius": 0.01, "depth": 0.01, "speed": 0.03, "distance": 0.05}
+    return Insert.Goal(**{"direction": DOWN, "force": 15.0, **asked, **changes})
 
 
-def wipe():
-    return Wipe.Goal(
-        direction=DOWN, path=[Vector3(y=0.03)], speed=0.03, distance=0.05, lift=0.01, force=8.0
-    )
+def wipe(**changes):
+    asked = {"path": [Vector3(y=0.03)], "speed": 0.03, "distance": 0.05, "lift": 0.01}
+    return Wipe.Goal(**{"direction": DOWN, "force": 8.0, **asked, **changes})
 
 
 OTHERS = [(CompliantGoal, compliant), (InsertGoal, insert), (WipeGoal, wipe)]
@@ -197,6 +196,28 @@ def test_a_peg_ends_near_the_tool(watched):
     far.tip.z = 3.0
     with pytest.raises(MessageError, match="tip"):
         watched(InsertGoal, far)
+
+
+@pytest.mark.parametrize("hole", [{"diameter": 3.0}, {"radius": 3.0}, {"depth": 3.0}])
+def test_a_hole_is_one_for_a_hand(watched, hole):
+    """A peg of 3 m leaned until the arm could go no farther."""
+    with pytest.raises(MessageError, match=next(iter(hole))):
+        watched(InsertGoal, insert(**hole))
+
+
+@pytest.mark.parametrize(
+    ("kind", "request_"),
+    [
+        (WipeGoal, wipe(lift=1.0)),
+        (WipeGoal, wipe(path=[Vector3(y=0.03), Vector3(x=-2.0)])),
+        (InsertGoal, insert(radius=0.2, tip=Vector3(x=0.5))),
+    ],
+)
+def test_what_comes_after_the_touch_has_to_be_within_reach_as_well(watched, robot, kind, request_):
+    checker = GoalChecker(robot, ControllerConfig())
+    checker.check(watched(kind, wipe() if kind is WipeGoal else insert()).goal.goal, Q)
+    with pytest.raises(TrajectoryError, match=r"later, at -?\d\.\d+ .* m: "):
+        checker.check(watched(kind, request_).goal.goal, Q)
 
 
 @pytest.mark.parametrize(("kind", "request_"), OTHERS)
