@@ -21,7 +21,13 @@ from std_srvs.srv import Trigger
 from contact_aware_control.incident_log import Incident, IncidentLog, save
 from contact_aware_control.node.config import ExternalStopConfig, RecorderConfig
 from contact_aware_control.safety.status import Finding, Request, Status
-from contact_aware_control.safety.supervisor import Activity, Arming, Pause, SupervisorState
+from contact_aware_control.safety.supervisor import (
+    Activity,
+    Arming,
+    Latch,
+    Pause,
+    SupervisorState,
+)
 from contact_core.base.errors import ContactStackError
 from contact_ros.diagnostics import AgeMonitor
 from contact_ros.driver_profile import DriverProfile, StateReader
@@ -312,17 +318,15 @@ def answer_to(request: Request, done: bool, before: SupervisorState) -> str:
     fault = "" if before.fault is None else before.fault.name
     held = before.pause is Pause.ASKED
     if not done:
-        return f"refused: {_refused(request, before)}"
+        return f"refused: {_refused(before)}"
     if request is Request.STOP:
         return f"{fault} stops it already: call reset" if fault else "stopped: call reset to go on"
     if request is Request.RESET:
         ended = [f"the fault {fault}"] if fault else []
         ended += ["the hold"] if held else []
         return f"{' and '.join(ended)} ended" if ended else "there was no fault"
-    if fault:
-        return f"{fault} stops it: call reset, which ends a hold, too"
-    if before.activity is Activity.OFF:
-        return f"{NOT_ACTIVE}; a hold ends with that"
+    if request is Request.HOLD and fault:
+        return f"held, and {fault} stops it: call reset, which ends both"
     if request is Request.HOLD:
         return "held already: call resume to go on" if held else "held: call resume to go on"
     ended = ["it goes on after the hold"] if held else []
@@ -330,9 +334,11 @@ def answer_to(request: Request, done: bool, before: SupervisorState) -> str:
     return ", ".join(ended) or "nothing was held"
 
 
-def _refused(request: Request, before: SupervisorState) -> str:
-    if request is Request.RESET:
+def _refused(before: SupervisorState) -> str:
+    if before.latch is Latch.PRESSED:
         return "the external stop is pressed: release it, then call reset"
+    if before.fault is not None:
+        return f"{before.fault.name} stops it: call reset, which ends a hold, too"
     if before.activity is Activity.OFF:
         return NOT_ACTIVE
     loss = before.loss

@@ -42,7 +42,7 @@ class Arming(Enum):
 
 
 class Pause(Enum):
-    """Whether the reference is paused until somebody calls resume."""
+    """Whether the reference is paused until somebody calls resume; no activation ends that."""
 
     NONE = auto()
     ASKED = auto()
@@ -111,7 +111,6 @@ TRANSITIONS: dict[tuple[Enum, Event], Enum] = {
     (Pause.NONE, Event.HOLD): Pause.ASKED,
     (Pause.ASKED, Event.RESUME): Pause.NONE,
     (Pause.ASKED, Event.RESET): Pause.NONE,
-    (Pause.ASKED, Event.ACTIVATE): Pause.NONE,
     #
     (Latch.CLEAR, Event.STOP): Latch.FAULT,
     (Latch.CLEAR, Event.INPUT_UNUSABLE): Latch.FAULT,
@@ -132,7 +131,15 @@ BAD_INPUTS = 10
 MAX_REFUSALS = 10
 """So many commands that the gate refuses in a row are a fault."""
 
-REFUSED = frozenset({(Latch.PRESSED, Event.RESET), (LinkState.LOST, Event.RESUME)})
+REFUSED = frozenset(
+    {
+        (Latch.PRESSED, Event.RESET),
+        (Latch.PRESSED, Event.RESUME),
+        (Latch.FAULT, Event.RESUME),
+        (LinkState.LOST, Event.RESUME),
+        (Activity.OFF, Event.RESUME),
+    }
+)
 """An event that one machine refuses changes none of them."""
 
 FAULTS = {
@@ -241,12 +248,13 @@ class Supervisor:
 
         Returns:
             (what is remembered now; False if it is refused: a reset while the external stop
-            is pressed, or to resume while the link to the robot is lost).
+            is pressed, or to resume while something else keeps the arm from going on).
         """
         if request is Request.REJECT_INPUT:
             return self.reject_input(state, detail), True
         event = Event[request.name]
-        if not REFUSED.isdisjoint(((state.latch, event), (state.link, event))):
+        machines = state.latch, state.link, state.activity
+        if not REFUSED.isdisjoint((machine, event) for machine in machines):
             return state, False
         if request is Request.STOP:
             detail = "stop was called"

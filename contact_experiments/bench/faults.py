@@ -202,12 +202,12 @@ def _recover(run: FaultRun) -> tuple[str | None, list[Tick]]:
     ticks: list[Tick] = []
     for requests in REMEDIES:
         for request in requests:
-            run.ask(request)
-            asked.append(request.name.lower())
+            if run.ask(request):
+                asked.append(request.name.lower())
         ticks += run.go(ANSWER)
         if ticks[-1].mode in TRACKING:
             ticks += run.go(AGAIN)
-            return ", ".join(asked[-1:] if asked == ["resume", "reset"] else asked), ticks
+            return ", ".join(asked), ticks
     return None, ticks
 
 

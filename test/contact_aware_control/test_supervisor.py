@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -348,6 +349,50 @@ def test_at_the_start_the_robot_may_come_after_us():
 def test_requests(supervisor, request_, expected):
     assert supervisor.handle(request_)
     assert supervisor.update(GOOD)[0] is expected
+
+
+@pytest.mark.parametrize("request_", [Request.HOLD, Request.STOP])
+def test_what_keeps_an_arm_still_outlasts_an_inactive_controller(supervisor, request_):
+    """A hold was granted and forgotten: the next goal moved the arm."""
+    supervisor.deactivate()
+    assert supervisor.handle(request_)
+    for _ in range(2):
+        supervisor.activate()
+        assert supervisor.update(GOOD)[0] in (Mode.HOLD, Mode.FAULT)
+        supervisor.deactivate()
+
+
+HOLDS = {
+    Request.ACTIVATE: lambda s: s.activity is Activity.ON,
+    Request.DEACTIVATE: lambda s: s.activity is Activity.OFF,
+    Request.HOLD: lambda s: s.pause is Pause.ASKED,
+    Request.RESUME: lambda s: (
+        s.activity is Activity.ON
+        and s.latch is Latch.CLEAR
+        and s.link is not LinkState.LOST
+        and s.pause is Pause.NONE
+        and s.arming is not Arming.ON_RESUME
+    ),
+    Request.STOP: lambda s: s.latch is not Latch.CLEAR,
+    Request.RESET: lambda s: s.latch is Latch.CLEAR and s.fault is None and s.pause is Pause.NONE,
+    Request.PRESS_EXTERNAL_STOP: lambda s: s.latch is Latch.PRESSED,
+    Request.RELEASE_EXTERNAL_STOP: lambda s: s.latch is not Latch.PRESSED,
+    Request.FIND_WRONG_ROBOT: lambda s: s.latch is not Latch.CLEAR,
+}
+"""What has to be so once a request was granted."""
+
+
+@pytest.mark.parametrize("request_", HOLDS)
+def test_a_request_is_granted_if_and_only_if_it_has_its_effect(request_):
+    """Resume was granted to an arm that was stopped, and scripts went on."""
+    supervisor = Supervisor(SafetyConfig(), PERIOD)
+    for machines in product(Activity, LinkState, Arming, Pause, Latch):
+        activity, link, arming, pause, latch = machines
+        fault = None if latch is Latch.CLEAR else Status.STOPPED
+        before = SupervisorState(activity, link, 0.0, arming, None, pause, latch, fault)
+        after, done = supervisor.handle(before, request_)
+        assert done == HOLDS[request_](after), machines
+        assert done or after == before
 
 
 def test_the_table_leads_nowhere_but_within_one_machine():

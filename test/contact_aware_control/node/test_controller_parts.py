@@ -23,7 +23,6 @@ from contact_aware_control.safety.status import Finding, LinkState, Request, Sta
 from contact_aware_control.safety.supervisor import (
     Activity,
     Arming,
-    Pause,
     Supervisor,
     SupervisorState,
 )
@@ -60,10 +59,12 @@ PRESSED = after(ACTIVE, Request.PRESS_EXTERNAL_STOP)
          "refused: there is no link to the robot, STATE_STALE: no state for 1.200 s; check the"),
         (WAITING, Request.RESUME, False, "refused: there is no joint state yet: check that the"),
         (OFF, Request.RESUME, False, "refused: the controller is inactive: activate it (after"),
-        (OFF, Request.HOLD, True, "the controller is inactive: activate it (after a cleanup"),
+        (OFF, Request.HOLD, True, "held: call resume to go on"),
         (ACTIVE, Request.STOP, True, "stopped: call reset to go on"),
         (STOPPED, Request.STOP, True, "STOPPED stops it already: call reset"),
-        (STOPPED, Request.RESUME, True, "STOPPED stops it: call reset, which ends a hold, too"),
+        (STOPPED, Request.HOLD, True, "held, and STOPPED stops it: call reset, which ends both"),
+        (STOPPED, Request.RESUME, False, "refused: STOPPED stops it: call reset, which ends a"),
+        (PRESSED, Request.RESUME, False, "refused: the external stop is pressed: release it, "),
         (STOPPED, Request.RESET, True, "the fault STOPPED and the hold ended"),
         (ACTIVE, Request.RESET, True, "there was no fault"),
         (PRESSED, Request.RESET, False,
@@ -75,10 +76,6 @@ def test_each_answer_says_what_is_so_and_what_to_do(before, request_, done, said
     supervisor = Supervisor(ControllerConfig().safety, 0.005)
     assert supervisor.handle(before, request_)[1] == done
     assert answer_to(request_, done, before).startswith(said)
-
-
-def test_a_hold_of_an_inactive_controller_ends_with_its_activation() -> None:
-    assert after(OFF, Request.HOLD, Request.ACTIVATE).pause is Pause.NONE
 
 
 def test_nodes_that_stream_targets_at_once_are_named() -> None:
