@@ -19,6 +19,7 @@ from sensor_msgs.msg import JointState
 
 from contact_core.robot.gripper import GripperCommand
 from contact_ros.guarded_node import waking_future
+from contact_ros.qos import ACTION_SERVICES
 from contact_ros.stamps import MAX_START, to_nanoseconds
 from contact_ros.validation import MessageError, number
 
@@ -217,6 +218,7 @@ class GripperServer(ABC):
             self._execute,
             goal_callback=self._answer,
             cancel_callback=self._cancel,
+            **ACTION_SERVICES,
         )
 
     @abstractmethod

@@ -57,7 +57,7 @@ WORDS = frozenset({"message", "error_string", "remedy"})
 """Fields of an answer for the reason of a refusal."""
 
 MAX_ANSWERS = 10
-"""Requests of one service that are answered at a time: as many as wait in its queue."""
+"""Requests of one service that are answered at a time: as many as wait in most queues."""
 
 
 class _Unattended(CallbackGroup):

@@ -31,6 +31,7 @@ from contact_core.base.planning import PlanStatus, StopCondition
 from contact_ros.diagnostics import Diagnostics, Health, Level
 from contact_ros.geometry import to_vector
 from contact_ros.guarded_node import waking_future
+from contact_ros.qos import ACTION_SERVICES
 from contact_ros.rivals import SolePublisher
 from contact_ros.stamps import NANOSECONDS, to_duration, to_nanoseconds
 
@@ -239,6 +240,7 @@ class PlanningServer(Generic[Problem, Plan]):
             self._execute,
             cancel_callback=lambda handle: CancelResponse.ACCEPT,
             result_timeout=RESULT_TIMEOUT,
+            **ACTION_SERVICES,
         )
 
     def close(self) -> None:

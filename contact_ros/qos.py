@@ -38,6 +38,12 @@ LIVE_STOPS = _profile(depth=10, reliable=False, latched=False)
 DIAGNOSTICS = _profile(depth=10, reliable=True, latched=False)
 """Diagnostics."""
 
+ACTION_SERVICES = {
+    f"{service}_service_qos_profile": _profile(depth=100, reliable=True, latched=False)
+    for service in ("goal", "result", "cancel")
+}
+"""For an action server, as arguments: of many goals at once it answers each, and drops none."""
+
 WAITING = 4
 """Joint states that wait until they are taken: those of a gripper do not displace the arm's."""
 

@@ -63,6 +63,7 @@ from contact_core.robot.robot import Robot
 from contact_ros.geometry import BaseFrames, without_points
 from contact_ros.guarded_node import PolledActionServer
 from contact_ros.planning_server import CLIENT_PATIENCE, Listeners
+from contact_ros.qos import ACTION_SERVICES
 from contact_ros.stamps import MAX_START
 from contact_ros.validation import MessageError
 
@@ -258,6 +259,7 @@ class GoalServer:
                 name,
                 execute,
                 cancel_callback=lambda handle: CancelResponse.ACCEPT,
+                **ACTION_SERVICES,
             )
             for action, name, execute in (
                 (FollowPoseTrajectory, "follow_pose_trajectory", self._follow_pose),

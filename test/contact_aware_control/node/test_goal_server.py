@@ -9,8 +9,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from contact_stack_msgs.action import GuardedMove
 from loop_bench import Q, line
+from rclpy.action import ActionClient
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.task import Future
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.contact import ContactReport
@@ -57,6 +61,21 @@ def running(server: GoalServer, goal, start: int = 0) -> SimpleNamespace:
     server._running = RunningGoal(told, goal, start)
     told.ended = server._running.ended
     return told
+
+
+def test_of_many_goals_sent_at_once_each_is_answered(server, node):
+    """Of more than ten in the server's queue the oldest vanished, and were waited for for ever."""
+    client = ActionClient(node, GuardedMove, "guarded_move")
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    sent = [client.send_goal_async(GuardedMove.Goal()) for _ in range(40)]
+    for _ in range(500):
+        executor.spin_once(timeout_sec=0.01)
+        if all(map(Future.done, sent)):
+            break
+    assert [each.done() and each.result().accepted for each in sent] == [True] * 40
+    executor.shutdown()
+    client.destroy()
 
 
 def test_targets_that_are_streamed_move_nothing_while_a_goal_waits_for_its_start(server, robot):
