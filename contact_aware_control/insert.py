@@ -15,7 +15,7 @@ import numpy as np
 import pinocchio as pin
 
 from contact_aware_control.led_tool import FREE, PRESSING_SPEED, LedTool
-from contact_aware_control.skill import CAUGHT, Skill, Ways, along
+from contact_aware_control.skill import CAUGHT, Skill, Ways
 
 LEANS = np.deg2rad(12.0)
 """How far the peg leans while it searches: much more than the hole's direction is wrong [rad]."""
@@ -159,7 +159,7 @@ class Insert(Skill):
         leans = pin.SE3(self._leaning, self._tip - self._leaning @ tool.lever)
         corners = np.vstack((np.zeros((2, 3)), sides @ tool.axes[:2]))
         corners[1:] -= self._lowest
-        self.later = along(leans, corners)
+        self.later = self._ways(leans, corners)
         self._surface = Plane(STEEP, ROUGH)
         self._mouth = self._touched = np.nan
         self._shift, self._found = np.zeros(3), False

@@ -61,7 +61,8 @@ class Skill(ABC):
     Attributes:
         tool: What is led; its third axis is where it presses to.
         ahead: What is followed first, straight to where something has to be touched by.
-        later: Where the tool would come then, were the surface where it began: poses, world frame.
+        later: Where the tool would come then, were the surface where it begins, and where it is
+            looked for last: ways of poses, world frame.
         force_limits: Of the links beyond the last joint, so that they may press so hard [N].
         phase: What it does.
         failure: What went wrong, a name of the action's error codes; empty if nothing.
@@ -95,7 +96,7 @@ class Skill(ABC):
         self.tool = tool
         self.force_limits = dict.fromkeys(tool.hand, max(force_limit, HEADROOM * force))
         self.ahead = tool.straight(distance, min(speed, APPROACH_SPEED))
-        self.later: Iterable[pin.SE3] = ()
+        self.later: Sequence[Iterable[pin.SE3]] = ()
         self.phase, self.failure, self.text, self.ended = "", "", "", False
         # What is faster than the tool it would run away from.
         self._speed = min(speed, KEPT * tool.fastest)
@@ -103,6 +104,11 @@ class Skill(ABC):
         self._period = period
         self._way = tool.start.copy()
         self._motion = self._perform()
+
+    def _ways(self, pose: pin.SE3, corners: np.ndarray) -> Sequence[Iterable[pin.SE3]]:
+        """Return ways from a pose past corners (k, 3) [m], on a surface here, or far away."""
+        farther = corners + self._distance * self.tool.axes[2]
+        return _along(pose, corners), _along(pose, np.vstack((corners[:1], farther)))
 
     @abstractmethod
     def _perform(self) -> Ways:
@@ -251,7 +257,7 @@ class Skill(ABC):
             yield self._at(tip, begin @ pin.exp3(k / ticks * way))
 
 
-def along(pose: pin.SE3, corners: np.ndarray) -> Ways:
+def _along(pose: pin.SE3, corners: np.ndarray) -> Ways:
     """Generate poses on a polyline, all turned alike.
 
     Args:

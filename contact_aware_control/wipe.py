@@ -7,7 +7,7 @@ from contextlib import suppress
 import numpy as np
 
 from contact_aware_control.led_tool import BEHIND, HELD, LedTool
-from contact_aware_control.skill import PATIENCE, STIRS, GivenUp, Skill, Ways, along
+from contact_aware_control.skill import PATIENCE, STIRS, GivenUp, Skill, Ways
 from contact_core.base.errors import TrajectoryError
 from contact_core.base.low_pass import followed_share
 
@@ -67,7 +67,7 @@ class Wipe(Skill):
             raise TrajectoryError(f"the lift of a wipe is {lift:g} m (valid: >= 0)")
         self._lift = lift
         lifted = self._corners[-1] - lift * tool.axes[2]
-        self.later = along(tool.start, np.vstack((self._corners, lifted)))
+        self.later = self._ways(tool.start, np.vstack((self._corners, lifted)))
         self._held = 0.0
         self._held_share = followed_share(period, HELD_TIME)
         self.wiped, self.lost = 0.0, np.full(3, np.nan)

@@ -307,7 +307,8 @@ class GraphClient:
             raise CommunicationError("the action's server has ended before the goal")
         if ended.status == GoalStatus.STATUS_UNKNOWN:
             raise CommunicationError(
-                f"the server of '{goal.name}' does not know the goal: it was started anew"
+                f"a server of '{goal.name}' does not know the goal: it was started anew, or two "
+                "nodes serve it"
             )
         return ended
 

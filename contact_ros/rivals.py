@@ -18,11 +18,11 @@ PERIOD = 0.5
 """How often the graph is looked at [s]."""
 
 MAX_STAMPS = 1000
-"""So many of the latest stamps or positions of a topic are looked at."""
+"""So many of the latest stamps of a topic are looked at."""
 
-LEAST_JUMP, SAME_PLACE = 1e-3, 0.5
-"""Between two messages about the same joints, at least [rad, m]; and share of it that what comes
-next may be off where they were before."""
+LEAST_JUMP, SAME_PLACE = 5e-3, 0.5
+"""A jump is larger than this, and than what coarse encoders flicker by [rad, m]; what comes back is
+within this share of the jump from where it was."""
 
 UNKNOWN = "_NODE_NAME_UNKNOWN_"
 """In place of a node's name where rclpy does not know it, or not any more."""
@@ -98,28 +98,29 @@ class PositionOrder:
     def __init__(self) -> None:
         """Start without a message."""
         self._last = self._left = np.full(1, np.nan)
-        self._returns: deque[bool] = deque(maxlen=MAX_STAMPS)
+        self._returns = [-math.inf] * 3
 
-    def heard(self, positions: np.ndarray) -> None:
+    def heard(self, positions: np.ndarray, now: float) -> None:
         """Take note of where the joints are said to be.
 
         Args:
             positions: (n) [rad, m].
+            now: When that is heard [s].
         """
-        step, back = np.abs(positions - self._last).max(), np.abs(positions - self._left).max()
-        self._returns.append(bool(step > LEAST_JUMP and back < SAME_PLACE * step))
+        step = np.abs(positions - self._last).max(initial=0.0)
         if step > LEAST_JUMP:
+            if np.abs(positions - self._left).max() < SAME_PLACE * step:
+                self._returns = [*self._returns[1:], now]
             self._left = self._last
         self._last = positions
 
-    @property
-    def mixed(self) -> bool:
-        """Whether that was more than a mistake or two, of late."""
-        return sum(list(self._returns)) > 2  # a copy: they may be heard in another thread
+    def mixed(self, now: float) -> bool:
+        """Tell whether that was more than a mistake, of late.
 
-    def forget(self) -> None:
-        """Look at later messages only."""
-        self._returns.clear()
+        Args:
+            now: The time [s].
+        """
+        return now - self._returns[0] < PERIOD
 
 
 class RivalReport:

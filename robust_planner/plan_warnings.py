@@ -134,7 +134,8 @@ def warn_of_uncertain(problem: RobustProblem, uncertain: Uncertain) -> list[Plan
     warnings = []
     for name, distribution in uncertain.items():
         own, (low, high) = certain_value(problem, name), distribution.quantile(np.array(USUAL))
-        if not low <= own <= high:
+        room = 0.01 * (high - low)  # what varies to one side ends at the problem's own value
+        if not low - room <= own <= high + room:
             values = f"{name} is {own:g}, and drawn from {low:.4g} to {high:.4g}"
             warnings.append(PlanWarning(PlanWarningKind.CONTRADICTION, values))
     return warnings

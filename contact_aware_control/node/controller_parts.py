@@ -184,6 +184,9 @@ class ExternalStop:
 CONTACTS = "contacts"
 """Topic of what the estimator finds."""
 
+FOUND = 10.0
+"""How long two publishers stay found after their messages have last shown it [s]."""
+
 MIXED_CONTACTS = Finding(
     Status.FOREIGN_STATE, f"the stamps of {CONTACTS} interleave, as those of two nodes do"
 )
@@ -195,7 +198,7 @@ class RivalWatch:
 
     Who only listens is welcome. Other joints may share a topic of joint states, and a driver that
     was started anew is two for a while: there what its messages say decides. Who was found stays
-    found until one of them is gone.
+    found until one of them is gone, or nothing more has shown it for a while.
 
     Attributes:
         finding: What is wrong; None while nobody else is there.
@@ -222,7 +225,7 @@ class RivalWatch:
         self._followed = followed
         self._node, self._profile, self._reader = node, profile, reader
         self._contacts, self._shortest = StampOrder(repeats=False), 0.5 * profile.period
-        self._foreign: dict[str, list[str]] = {}  # topic -> who were found to publish it
+        self._foreign: dict[str, tuple[list[str], float]] = {}  # topic -> who, and until when
         self._timer = node.create_timer(
             PERIOD, self._update, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
@@ -252,9 +255,11 @@ class RivalWatch:
         finding = shared_contacts(publishers(self._node, CONTACTS))
         for topic, who, interleaved in zip(states, names[1:], odd, strict=True):
             others = self._profile.state_topics[topic] is not JointState and len(_named(who)) > 1
-            if len(who) > 1 and (interleaved or others or self._foreign.get(topic) == who):
+            if len(who) > 1 and (interleaved or others):
+                self._foreign[topic] = who, time.monotonic() + FOUND
+            found, until = self._foreign.get(topic, ([], 0.0))
+            if found == who and time.monotonic() < until:
                 finding = _shared(Status.FOREIGN_STATE, topic, who)
-                self._foreign[topic] = who
         if len(names[0]) > 1:
             finding = _shared(Status.FOREIGN_COMMAND, self._profile.command_topic, names[0])
         # Last, for contacts are heard in another thread meanwhile.
@@ -319,14 +324,19 @@ def answer_to(request: Request, done: bool, before: SupervisorState) -> str:
     held = before.pause is Pause.ASKED
     if not done:
         return f"refused: {_refused(before)}"
+    reset = "release the external stop, then call" if before.latch is Latch.PRESSED else "call"
     if request is Request.STOP:
-        return f"{fault} stops it already: call reset" if fault else "stopped: call reset to go on"
+        return (
+            f"{fault} stops it already: {reset} reset" if fault else "stopped: call reset to go on"
+        )
     if request is Request.RESET:
         ended = [f"the fault {fault}"] if fault else []
         ended += ["the hold"] if held else []
         return f"{' and '.join(ended)} ended" if ended else "there was no fault"
     if request is Request.HOLD and fault:
-        return f"held, and {fault} stops it: call reset, which ends both"
+        return f"held, and {fault} stops it: {reset} reset, which ends both"
+    if request is Request.HOLD and before.activity is Activity.OFF:
+        return "held: activate the controller, then call resume to go on"
     if request is Request.HOLD:
         return "held already: call resume to go on" if held else "held: call resume to go on"
     ended = ["it goes on after the hold"] if held else []

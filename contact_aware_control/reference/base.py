@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -231,15 +231,15 @@ class Goal:
             that is known to its end.
         posture: (n) joint positions to stay near where the reference leaves a choice [rad]; None:
             where it begins.
-        later: Where the tool is to come afterwards, as far as that is known, each pose a short way
-            from the one before, world frame; looked through once.
+        later: Ways that the tool may take afterwards, from where it begins, each pose a short way
+            from the one before, world frame; one of them has to be within reach.
     """
 
     reference: Reference
     force_limits: Mapping[str, float] = field(default_factory=dict)
     refreshed: int | None = None
     posture: np.ndarray | None = None
-    later: Iterable[pin.SE3] = ()
+    later: Sequence[Iterable[pin.SE3]] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

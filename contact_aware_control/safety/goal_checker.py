@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pinocchio as pin
@@ -112,11 +112,24 @@ class GoalChecker:
                 _refuse_outside(f"at {time:.2f} s", self._workspace.clearance_at(at))
 
     def _check_later(
-        self, poses: Iterable[pin.SE3], command: np.ndarray, let_tick_run: LetTickRun
+        self, ways: Sequence[Iterable[pin.SE3]], command: np.ndarray, let_tick_run: LetTickRun
     ) -> None:
-        """Check reach and workspace of poses that follow the command (n) [rad]."""
+        """Check that reach and workspace leave a way from the command (n) [rad]."""
+        refusals = []
+        for way in ways:
+            try:
+                self._check_way(way, command, let_tick_run)
+                return
+            except TrajectoryError as error:
+                refusals.append(error)
+        if refusals:
+            raise refusals[0]
+
+    def _check_way(
+        self, way: Iterable[pin.SE3], command: np.ndarray, let_tick_run: LetTickRun
+    ) -> None:
         search, q = InverseKinematics(self._robot), command
-        for pose in poses:
+        for pose in way:
             let_tick_run()
             x, y, z = pose.translation
             what = f"later, at {x:.3f} {y:.3f} {z:.3f} m"

@@ -101,7 +101,7 @@ class Transition:
             following = np.array(self._result.new_velocity)
             end = np.array(self._result.new_acceleration)
         except (RuckigError, ValueError):
-            # It gets lost in few numbers, and its binding in motions that take hours.
+            # It fails on tiny bounds, its binding on motions of hours: then jerk may be anything.
             end = np.clip(needed, -self._acceleration, self._acceleration)
             following = velocity + end * self._period
         motion = np.array([end, (following - velocity) / self._period, wanted])

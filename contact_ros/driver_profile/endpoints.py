@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -202,9 +203,8 @@ class StateReader:
             topic: One of the needed topics of a profile that knows its period.
         """
         stamps, positions = self._sources[topic], self._positions[topic]
-        odd = stamps.interleaved(0.5 * self._profile.period) or positions.mixed
+        odd = stamps.interleaved(0.5 * self._profile.period) or positions.mixed(time.monotonic())
         stamps.forget()
-        positions.forget()
         return odd
 
     def _message(self, topic: str, message: Any) -> None:
@@ -219,7 +219,7 @@ class StateReader:
             self.rejections.add(f"{topic}: {error}")
             return
         if positions is not None:
-            self._positions[topic].heard(positions)
+            self._positions[topic].heard(positions, time.monotonic())
         if state is not None:
             self._age.arrived()
             self._on_state(self._filtered(state))

@@ -190,7 +190,8 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
             known, self._joints = self._joints, joint_positions(message, self._joints)
         if known.keys() != self._joints.keys():
             self._order = PositionOrder()
-        self._order.heard(np.array([self._joints[name] for name in sorted(self._joints)]))
+        where = np.array([self._joints[name] for name in sorted(self._joints)])
+        self._order.heard(where, self._now())
         self._stamp = message.header.stamp
         self._joints_heard = self._now()
 
@@ -255,7 +256,6 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         begun, due = self._now(), time.monotonic()
         period = self._config.mover.period
         self._take()  # what has waited until now is old
-        self._order.forget()
         heard = self._joints_heard
         while (end := self._end(problem, stop, begun)) is None:
             news = self._joints_heard > heard and not self._paused
@@ -391,9 +391,10 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         """Return why the controller does not follow, or not us alone; empty if it does."""
         if rival := self._rival():
             return rival
-        if self._order.mixed:
-            who = " and ".join(self._publishers())
-            return f"{JOINTS} leap to and fro, as those of two nodes do ({who}): stop one of them"
+        if self._order.mixed(self._now()) and len(who := self._publishers()) > 1:
+            return (
+                f"{JOINTS} jump between two places ({' and '.join(who)}): stop one of these nodes"
+            )
         if self._is_late(self._status_heard, begun):
             return f"controller_status is silent: {PlanStatus.NOT_FOLLOWED.remedy}"
         status = self._status

@@ -58,11 +58,13 @@ worlds fail than are accepted, a larger one where the plan pays for fewer failur
 factor. Where most that fail are between those that are planned for, some of them join these."""
 TIMID = 0.5
 """Share of the risk below which a larger tail is tried."""
-NEARLY = 1.5
+HOPEFUL = 1.5
 """Use of a bound: with more of it in a world that is planned for, others come before that start."""
+ENOUGH = 1.5
+"""Of the risk: how far failures are counted where a plan has fewer already."""
 PROGRESS, PATIENCE = 0.9, 2
-"""Share of the least rate so far that is to be reached, and in how many rounds by what fails least
-of all starts; where it is not, and worlds that are planned for fail, a start is given up."""
+"""A start is given up where worlds that are planned for fail, and the rate falls by less than to
+this share in a round; in so many rounds for what fails least of all starts."""
 ATTEMPTED = ((4, 1), (1, 1), (1, 3), (1, 1))
 """Steps of the search in one of its derivatives, and of nodes in one: what is tried until no world
 fails. Derivatives need not be as exact, and wide changes of the controls lead out of corners."""
@@ -323,7 +325,7 @@ class _Search:
         worst, before = shot.severity.max(), min(rates[:-patience] or rates[:1])
         stuck = min(rates[-patience:]) > PROGRESS * before
         return bool(
-            (stuck and worst > 1.0 + self.settings.margin) or (patience == 1 and worst > NEARLY)
+            (stuck and worst > 1.0 + self.settings.margin) or (patience == 1 and worst > HOPEFUL)
         )
 
     def _start_over(self) -> None:
@@ -388,7 +390,7 @@ class _Search:
 
     def offer(self, controls: np.ndarray) -> FailureRate:
         """Remember controls if they fail least so far, and return how often they do."""
-        enough = max(NEARLY * self._risk, min(self._least, 1.0))
+        enough = max(ENOUGH * self._risk, min(self._least, 1.0))
         rate = self._rate(controls, self._seen, enough)
         if rate.open < self._least and self._keeps_limits(controls):
             self.best, self._least = controls, rate.open

@@ -160,7 +160,7 @@ class Shooting:
     ) -> Shot:
         """Simulate controls, one for all worlds or one for each, by the index of those planned for.
 
-        Limits of these count in all: otherwise one would be exceeded to save several others.
+        The limits of these count in every world: otherwise they would be exceeded to save others.
         """
         problem, failure = self.problem, self._failure
         motion = simulate(problem, controls, worlds)

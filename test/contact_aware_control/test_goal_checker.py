@@ -104,10 +104,12 @@ def test_goals_that_leave_the_workspace_are_refused(robot):
     robot.update(Q)
     pose = robot.tool_pose().copy()
     lower = checker_of(robot, workspace={"highest": [2.0, 2.0, pose.translation[2] + 0.03]})
-    lower.check(replace(line(Q), later=[pose]), Q)
+    lower.check(replace(line(Q), later=[[pose]]), Q)
     pose.translation[2] += 0.05
     with pytest.raises(TrajectoryError, match=r"later the tool would be 0\.020 m outside"):
-        lower.check(replace(line(Q), later=[pose]), Q)
+        lower.check(replace(line(Q), later=[[pose]]), Q)
+    below = pose * pin.SE3(np.eye(3), np.array([0.0, 0.0, 0.05]))  # where the surface may be
+    lower.check(replace(line(Q), later=[[pose], [below]]), Q)
 
 
 def test_joint_goals_into_the_arm_itself_are_refused(robot):

@@ -52,15 +52,20 @@ def test_a_second_clock_is_named_until_it_is_gone(graph) -> None:
     assert sole.report(OK) is OK
 
 
-def told(second, every: int = 1) -> bool:
+def told(second=None, every: int = 1, rate: float = 200.0, shake: float = 0.0, encoder=0.0) -> bool:
     """Whether a swinging arm's states show that every few there is one of another source."""
-    order = PositionOrder()
-    for k in range(100):
-        position = 0.5 * np.sin(0.02 * k + np.arange(7.0))  # up to 2 rad/s
-        order.heard(position)
+    order, found = PositionOrder(), False
+    for k in range(500):
+        now = k / rate
+        position = 0.5 * np.sin(4.0 * now + np.arange(7.0))  # up to 2 rad/s
+        position += shake * np.sin(6.0 * np.pi * now) * np.linspace(1.0, 0.2, 7)
+        if encoder:
+            position = encoder * ((k + np.arange(7)) % 2)  # at rest, between two of its steps
+        order.heard(position, now)
         if k % every == 0 and second is not None:
-            order.heard(second(position))
-    return order.mixed
+            order.heard(second(position), now)
+        found = found or order.mixed(now)
+    return found
 
 
 @pytest.mark.parametrize("every", [1, 2, 20])
@@ -76,15 +81,14 @@ def test_positions_of_two_sources_go_there_and_back(second, every) -> None:
     assert told(second, every)
 
 
-def test_positions_of_one_source_are_of_one() -> None:
-    assert not told(None)
-    assert not told(np.copy)  # a driver that repeats itself
-    order = PositionOrder()
-    for position in np.repeat(np.random.default_rng(0).normal(0.0, 2e-4, (100, 7)), 2, axis=0):
-        order.heard(position)  # noise of encoders
-    order.heard(np.ones(7))  # and one mistake
-    order.heard(np.zeros(7))
-    assert not order.mixed
+@pytest.mark.parametrize("rate", [10.0, 80.0, 500.0])
+def test_positions_of_one_source_are_of_one(rate) -> None:
+    assert not told(rate=rate)
+    assert not told(np.copy, rate=rate)  # a driver that repeats itself
+    assert not told(rate=rate, shake=0.02)  # joints that turn round together, at 3 Hz
+    assert not told(rate=rate, encoder=2.0 * np.pi / 4096)
+    mistake = iter([np.ones(7)])
+    assert not told(lambda position: next(mistake, position), rate=rate)
 
 
 def test_a_second_server_of_an_action_is_named_although_it_has_the_same_name(graph) -> None:

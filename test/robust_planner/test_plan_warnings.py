@@ -27,7 +27,7 @@ from robust_planner.plan_warnings import (
 from robust_planner.result import RobustPlan
 from robust_planner.risk.failure import FailureRate
 from robust_planner.risk.risk_planner import RiskPlan
-from robust_planner.risk.worlds import Distribution, Normal, Samples
+from robust_planner.risk.worlds import Distribution, Normal, Samples, Uniform
 
 
 @pytest.mark.parametrize(
@@ -85,6 +85,8 @@ def test_warning_names_the_values_and_the_remedy(block: Example) -> None:
         ("friction", Normal(0.8, 0.2), None),
         ("friction", Normal(0.8, 0.08), "friction is 0.5, and drawn from 0.5528 to 1.047"),
         ("mass", Normal(1.0, 0.0), None),
+        ("height", Uniform(0.0, 0.03), None),
+        ("height", Uniform(0.01, 0.03), "height is 0, and drawn from 0.01002 to 0.02998"),
         ("mass", Samples((999.0, 1001.0)), "mass is 1, and drawn from 999 to 1001"),
     ],
 )

@@ -13,6 +13,7 @@ from contact_aware_control.config import ControllerConfig
 from contact_aware_control.node import controller_parts
 from contact_aware_control.node.config import RecorderConfig
 from contact_aware_control.node.controller_parts import (
+    FOUND,
     IncidentFiles,
     RivalWatch,
     answer_to,
@@ -59,7 +60,7 @@ PRESSED = after(ACTIVE, Request.PRESS_EXTERNAL_STOP)
          "refused: there is no link to the robot, STATE_STALE: no state for 1.200 s; check the"),
         (WAITING, Request.RESUME, False, "refused: there is no joint state yet: check that the"),
         (OFF, Request.RESUME, False, "refused: the controller is inactive: activate it (after"),
-        (OFF, Request.HOLD, True, "held: call resume to go on"),
+        (OFF, Request.HOLD, True, "held: activate the controller, then call resume"),
         (ACTIVE, Request.STOP, True, "stopped: call reset to go on"),
         (STOPPED, Request.STOP, True, "STOPPED stops it already: call reset"),
         (STOPPED, Request.HOLD, True, "held, and STOPPED stops it: call reset, which ends both"),
@@ -156,24 +157,31 @@ def test_contacts_of_two_sources_are_told_apart_before_the_graph_says_so(offset)
 
 
 def test_who_publishes_states_too_stays_found_until_it_is_gone(monkeypatch) -> None:
-    """Their messages do not show it all the time; an arm was armed in between."""
-    driver, rogue, gripper = ["/lbr/driver"], ["/rogue"], ["/lbr/gripper"]
-    there = {"joint_states": driver + rogue}
-    monkeypatch.setattr(controller_parts, "publishers", lambda _, topic: there.get(topic, []))
-    reader = Mock(interleaved=Mock(side_effect=[True, False, False, False]))
+    """Their messages do not show it all the time; an arm was armed in between.
+
+    Nor does it last for ever: one may be a gripper, and what showed it a mistake.
+    """
+    driver, both = ["/lbr/driver"], ["/lbr/driver", "/rogue"]
     profile = MagicMock(
         period=1e-9 * PERIOD, needed_topics=("joint_states",), topic=str,
         state_topics={"joint_states": JointState}, command_topic="command",
     )  # fmt: skip
+
+    def found(names: list[str], now: float, *, shows: bool) -> bool:
+        there = {"joint_states": names}
+        monkeypatch.setattr(controller_parts, "publishers", lambda _, topic: there.get(topic, []))
+        monkeypatch.setattr(controller_parts.time, "monotonic", lambda: now)
+        reader.interleaved.return_value = shows
+        watch._update()
+        return watch.finding is not None and "/lbr/driver and /rogue" in watch.finding.detail
+
+    reader = Mock()
     watch = RivalWatch(MagicMock(), profile, reader, list)
-    for _ in range(2):
-        watch._update()
-        assert watch.finding is not None
-        assert "/lbr/driver and /rogue" in watch.finding.detail
-    for names in (driver, driver + gripper):
-        there["joint_states"] = names
-        watch._update()
-        assert watch.finding is None
+    assert not found(both, 0.0, shows=False)
+    assert found(both, 1.0, shows=True)
+    assert found(both, 1.0 + 0.9 * FOUND, shows=False)
+    assert not found(driver, 1.0 + 0.95 * FOUND, shows=False)
+    assert not found(both, 1.0 + FOUND, shows=False)
 
 
 @pytest.mark.parametrize("interleaved", [False, True])
