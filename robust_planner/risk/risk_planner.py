@@ -55,7 +55,7 @@ SHARES_OF_TIME = (0.5, 0.25)
 ROUNDS, CHANGE = 8, (0.5, 2.0)
 """How often controls are improved, each time for another tail: a smaller one where a few more
 worlds fail than are accepted, a larger one where the plan pays for fewer failures; and by what
-factor. Where most that fail are between those that are planned for, some of them join these."""
+factor. Where too many that fail are between those that are planned for, some join these."""
 TIMID = 0.5
 """Share of the risk below which a larger tail is tried."""
 HOPEFUL = 1.5
@@ -314,7 +314,11 @@ class _Search:
             if late or (self.kept is not None and rate.drawn > self._risk):
                 break
             failing = self._failing(controls, tail)
-            if rate.drawn > self._risk and 2 * len(failing) > rate.open * len(self._seen):
+            between = len(failing) / len(self._seen)
+            beyond = rate.open - between
+            if rate.drawn > self._risk and (
+                between > beyond or (between > 0.0 and beyond <= self._risk)
+            ):
                 every = math.ceil(len(failing) / self.settings.worlds)
                 self._between = self._between.join(failing.select(slice(None, None, every)))
             else:
