@@ -33,6 +33,8 @@ from contact_core.robot.robot import Robot
 from contact_core.robot.scene import Scene
 from contact_stack.calibrate.recording import Motion, record_on_graph, record_simulated
 
+ROBOT = "iiwa14_wsg50"
+ROBOT_NAME = "lbr"
 EXIT_TOUCHED = 1
 BAR = "{desc}: {percentage:3.0f}% {bar} {n:.0f}/{total:.0f} s"
 TOUCHED = 0.02
@@ -57,16 +59,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """
     parser.epilog = EPILOG
     parser.add_argument(
-        "--robot", default="iiwa14_wsg50",
-        help="the robot, a file of config/robots or a path (default %(default)s)",
-    )  # fmt: skip
+        "--robot",
+        help=f"the robot, a file of config/robots or a path (default {ROBOT}, or the scene's)",
+    )
     parser.add_argument(
         "--driver", help="driver profile of the graph (default: that of its controller)"
     )
-    parser.add_argument("--robot-name", default="lbr", help="namespace of the robot (default lbr)")
+    parser.add_argument(
+        "--robot-name", help=f"namespace of the robot in the graph (default {ROBOT_NAME})"
+    )
     parser.add_argument(
         "--scene", metavar="SCENE",
-        help="calibrate the arm of this scene, simulated in this process, without ROS",
+        help="calibrate the arm in this scene, simulated in this process, without ROS",
     )  # fmt: skip
     parser.add_argument("--seed", type=at_least(0), default=0, help="of motion and noise")
     parser.add_argument(
@@ -98,12 +102,17 @@ def main(args: argparse.Namespace) -> int:
         0, or 1 if something seems to have touched the arm.
 
     Raises:
-        ContactStackError: If there is no such robot or scene, or the arm does not move.
+        ContactStackError: If there is no such robot or scene, a scene has an option of the graph,
+            or the arm does not move.
     """
     if args.out.suffix not in YAML:
         raise ConfigError(f"--out {args.out} is a robot file and ends in .yaml")
-    scene = Scene.load(args.scene) if args.scene else None
-    name = args.robot if scene is None else scene.config.robot.description
+    for option in ("driver", "robot_name"):
+        if args.scene and getattr(args, option) is not None:
+            flag = option.replace("_", "-")
+            raise ConfigError(f"--scene takes no --{flag}: it is simulated here, without a graph")
+    scene = Scene.load(args.scene, args.robot or "") if args.scene else None
+    name = (args.robot or ROBOT) if scene is None else scene.config.robot.description
     description = RobotDescription.load(name)
     robot = Robot.from_description(description)
 
@@ -137,7 +146,9 @@ def _record(
 
         if scene is not None:
             return record_simulated(scene, args.seed, motion, show)
-        return record_on_graph(args.driver, description, args.robot_name, motion, show)
+        return record_on_graph(
+            args.driver, description, args.robot_name or ROBOT_NAME, motion, show
+        )
 
 
 def _table(robot: Robot, found: Identification) -> Iterator[str]:

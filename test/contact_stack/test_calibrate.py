@@ -55,12 +55,25 @@ def test_a_simulated_arm_gets_a_robot_file(
     assert json.loads(numbers.read_text())["tilt_rad"]["mean"] == found.mean[21:23].tolist()
 
 
+def test_another_robot_in_the_scene_is_the_one_that_is_calibrated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "arm.yaml"
+    words = ["--scene", "free_space", "--robot", "fr3", "--duration", "10", "--out", str(out)]
+    assert main(["calibrate", *words]) == 0
+    assert "fr3_joint7" in capsys.readouterr().out
+    assert yaml.safe_load(out.read_text())["extends"] == "fr3"
+
+
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
         (["--out", "arm.json"], "is a robot file and ends in .yaml"),
         (["--scene", "nowhere"], "nowhere"),
         (["--robot", "nobody"], "nobody"),
+        (["--scene", "free_space", "--robot", "nobody"], "nobody"),
+        (["--scene", "free_space", "--driver", "lbr_fri"], "--scene takes no --driver"),
+        (["--scene", "free_space", "--robot-name", "left"], "--scene takes no --robot-name"),
     ],
 )
 def test_what_is_asked_wrongly_is_named(
