@@ -153,11 +153,12 @@ def build_robot(source: ModelSource, options: ImportOptions, folder: Path) -> Bu
 
 
 def _bound_joints(tree: LinkTree, options: ImportOptions, built: Built) -> None:
-    """Let the narrower of a joint's limits count, and check the home."""
+    """Let the narrower of a joint's limits count, and check their ranges and the home."""
     for name in (*built.arm.joints, *built.arm.gripper):
         apply_soft_limits(tree.joints[name], built.notes)
     for name in built.arm.joints:
         bound_joint(tree.joints[name], built.notes)
+    _check_ranges(tree, built.arm)
     _check_home(options.home, tree, built.arm)
 
 
@@ -239,6 +240,15 @@ def _check_loops(tree: LinkTree, arm: Arm, loops: Mapping[str, tuple[str, str]])
                 + ("(valid: --no-gripper, which holds what is beyond the arm)" if gripper
                    else "(valid: a serial arm)")
             )  # fmt: skip
+
+
+def _check_ranges(tree: LinkTree, arm: Arm) -> None:
+    """Check that the joints of the arm can move."""
+    stuck = [name for name in arm.joints if not np.ptp(limits_of(tree.joints[name]))]
+    if stuck:
+        raise ModelError(f"the limits of joints {', '.join(stuck)} leave no range (valid: lower < "
+                         "upper; type continuous without end stops, fixed for what does not "
+                         "move)")  # fmt: skip
 
 
 def _check_home(home: tuple[float, ...], tree: LinkTree, arm: Arm) -> None:

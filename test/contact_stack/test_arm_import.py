@@ -418,6 +418,8 @@ FINGER = (
         (re.sub('"0.01" iyy="0.01" izz="0.003"', '"0" iyy="0" izz="0"', slim()), [],
          "body 'l1' has principal inertias [0 0 0]"),
         (slim().replace('axis xyz="1 0 0"', 'axis xyz="0 0 0"'), [], "'j4' has the axis '0 0 0'"),
+        (slim().replace('lower="-2" upper="2"', 'lower="0" upper="0"', 2), [],
+         "the limits of joints j1, j2 leave no range"),
         (slim(), ["--home", "0.1", "0.2"], "--home has 2 positions (valid: 4, of joints j1, j2"),
         (slim(), ["--home", "0", "9", "0", "0"], "joint 'j2' at 9 rad (valid: -2 to 2 rad)"),
         (slim(), ["--home", "0", "0", "nan", "0"], "joint 'j3' at nan rad"),
