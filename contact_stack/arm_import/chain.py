@@ -185,8 +185,8 @@ def find_arm(
 
     Raises:
         ConfigError: If there is no such link, no arm, or several and nobody to ask; the message
-            lists the links at the ends of arms. If a joint of the arm slides or follows another
-            one, or a joint beyond it follows one of the arm.
+            lists the links at the ends of arms. If the arm has fewer than SHORTEST_ARM joints, one
+            of them slides or follows another one, or a joint beyond it follows one of the arm.
     """
     if tip and tip not in tree.links:
         raise ConfigError(f"no link '{tip}' ({choices(tree.links, tip)})")
@@ -203,11 +203,12 @@ def find_arm(
         tip = ends[0] if len(ends) == 1 or ask is None else ask(ends)
     path = tree.path(tip)
     slides = [name for name in path if tree.kind(name) == "prismatic"]
-    if not path or slides:
-        what = f"joint '{slides[0]}' before it slides" if slides else "no joint moves it"
+    if slides or len(path) < SHORTEST_ARM:
+        moved = f"it is moved by {', '.join(path) or 'nothing'}"
+        what = f"joint '{slides[0]}' before it slides" if slides else moved
         raise ConfigError(
-            f"'{tip}' is the end of no arm of the graph: {what} (valid: a chain of revolute "
-            "joints; --base LINK begins it later)"
+            f"'{tip}' is the end of no arm of the graph: {what} (valid: a chain of {SHORTEST_ARM} "
+            "or more revolute joints, which --base LINK begins and --tip LINK ends)"
         )
     beyond = tree.moving_below(tree.child(path[-1])) if gripper else []
     _check_uncoupled(tree, path, beyond)
