@@ -10,6 +10,7 @@ from functools import partial
 from contact_core.base.config import from_mapping
 from contact_core.base.errors import ConfigError, choices
 from contact_core.base.lazy import needs
+from contact_core.base.results import at_least
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.scene import Scene
 from contact_experiments.fake.arm import FakeArm, Wall, check_lbr
@@ -22,7 +23,7 @@ from contact_experiments.fake.cabinet import (
 )
 from contact_experiments.fake.cabinet_faults import CABINET_FAULTS
 from contact_experiments.fake.gripper import FAULTS as GRIPPER_FAULTS
-from contact_experiments.fake.gripper import FakeGripper, serve
+from contact_experiments.fake.gripper import STROKE, FakeGripper, serve
 from tamsi_sim.cabinet import VERSIONS, CabinetConfig, ClientConnection
 from tamsi_sim.cabinet.cabinet import CONTROL_MODES, OPERATION_MODES
 
@@ -80,14 +81,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument("driver", nargs="?", choices=DEVICES, help="the driver or device to be")
     parser.add_argument("--fault", default="", metavar="NAME", help="what goes wrong")
-    parser.add_argument("--at", type=float, default=5.0, metavar="SECONDS", help="when (5)")
+    parser.add_argument("--at", type=at_least(0.0), default=5.0, metavar="SECONDS", help="when (5)")
     parser.add_argument(
-        "--for", dest="lasts", type=float, metavar="SECONDS", help="for how long; then it is cured"
-    )
+        "--for", dest="lasts", type=at_least(0.0), metavar="SECONDS",
+        help="for how long; then it is cured",
+    )  # fmt: skip
     parser.add_argument("--list-faults", action="store_true", help="say what each fault does")
     parser.add_argument("--namespace", default="/lbr", help="of the topics (/lbr)")
     parser.add_argument("--robot", default=ROBOT, help=f"description ({ROBOT})")
-    parser.add_argument("--rate", type=float, default=200.0, help="states per second (200)")
+    parser.add_argument(
+        "--rate", type=at_least(1.0, 1000.0), default=200.0, help="states per second (200)"
+    )
     parser.add_argument(
         "--surface", type=float, metavar="HEIGHT", help="a floor at this height [m], for the tool"
     )
@@ -97,13 +101,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--by-hand", action="store_true", help="kuka_drivers: wait for its robot_manager"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the sensors' noise (0)")
+    parser.add_argument("--seed", type=at_least(0), default=0, help="of the sensors' noise (0)")
     parser.add_argument(
         "--port", type=int, help="TCP port of wsg50 (10000), UDP port of a cabinet's client (30200)"
     )
     parser.add_argument(
-        "--part", type=float, default=0.0, metavar="WIDTH", help="what wsg50 can grip [m]"
-    )
+        "--part", type=at_least(0.0, 1e-3 * STROKE), default=0.0, metavar="WIDTH",
+        help="what wsg50 can grip [m]",
+    )  # fmt: skip
     _add_cabinet(parser.add_argument_group("cabinet"))
 
 

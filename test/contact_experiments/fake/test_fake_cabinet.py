@@ -471,3 +471,23 @@ def test_an_option_of_another_device_is_refused(
 ) -> None:
     assert main(["fake", *words]) == 2
     assert f"{words[0]} takes no {words[1]}: it is for {whose}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "valid"),
+    [
+        (["lbr_fri", "--rate", "0"], "1.0 to 1000.0"),
+        (["lbr_fri", "--rate", "-5"], "1.0 to 1000.0"),
+        (["lbr_fri", "--seed", "-1"], "0 or more"),
+        (["lbr_fri", "--at", "nan"], "0.0 or more"),
+        (["lbr_fri", "--for", "-1"], "0.0 or more"),
+        (["wsg50", "--part", "-1"], "0.0 to 0.11"),
+    ],
+)
+def test_a_number_that_no_device_can_have_is_refused(
+    words: list[str], valid: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["fake", *words])
+    error = capsys.readouterr().err
+    assert f"argument {words[1]}: " in error and valid in error
