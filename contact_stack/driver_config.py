@@ -17,6 +17,8 @@ import yaml
 
 from contact_core.base.errors import ConfigError, choices
 from contact_core.base.files import cache_folder, replacement, share
+from contact_core.base.results import at_least
+from contact_stack.fri.wire import VERSIONS
 from contact_stack.launch.substitutions import package_share
 
 EPILOG = """examples:
@@ -119,8 +121,10 @@ def fri(args: argparse.Namespace) -> Files:
         Its parameter file ``fri_driver.yaml``.
 
     Raises:
-        ConfigError: If the shipped one cannot be read.
+        ConfigError: If a rate is given, or the shipped one cannot be read.
     """
+    if args.rate is not None:
+        raise ConfigError("fri takes no --rate: it is for lbr_fri and kuka_drivers")
     parameters = _read(share("config", "fri_driver.yaml"))
     parameters["/**/fri_driver"]["ros__parameters"] |= {"version": args.fri, "port": args.port}
     return {"fri_driver.yaml": parameters}
@@ -140,9 +144,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument("driver", choices=tuple(DRIVERS), help="the driver that is installed")
     parser.add_argument("--robot-name", default=LBR_NAME, help=f"namespace ({LBR_NAME})")
-    parser.add_argument("--fri", default="1.15", help="lbr_fri, fri: version of the FRI (1.15)")
-    parser.add_argument("--port", type=int, default=30200, help="lbr_fri, fri: UDP port (30200)")
-    parser.add_argument("--rate", type=int, default=RATE, help=f"controllers' rate [Hz] ({RATE})")
+    parser.add_argument(
+        "--fri", choices=VERSIONS, default="1.15", help="lbr_fri, fri: version of the FRI (1.15)"
+    )
+    parser.add_argument(
+        "--port", type=at_least(1, 65535), default=30200, help="lbr_fri, fri: UDP port (30200)"
+    )
+    parser.add_argument(
+        "--rate", type=at_least(1, 1000),
+        help=f"lbr_fri, kuka_drivers: controllers' rate [Hz] ({RATE})",
+    )  # fmt: skip
     parser.add_argument("--out", type=Path, help="folder to write to (in the user's cache)")
 
 
@@ -159,8 +170,6 @@ def main(args: argparse.Namespace) -> int:
         LaunchError: If the driver is not installed.
         ConfigError: If it is of an unknown version, or an argument is wrong.
     """
-    if not re.fullmatch(r"\d+\.\d+", args.fri):
-        raise ConfigError(f"--fri '{args.fri}' is no version (valid: e.g. 1.15 or 2.5)")
     robot_name = namespace(args.robot_name)
     folder = args.out or cache_folder("drivers") / args.driver / robot_name
     files = DRIVERS[args.driver](args)
@@ -197,12 +206,12 @@ def _read(path: Path) -> Any:
         raise ConfigError(f"cannot read {path}: {error}") from error
 
 
-def _set_update_rate(controllers: Any, rate: int) -> None:
-    """Set the rate of the controller manager in a parameter file."""
+def _set_update_rate(controllers: Any, rate: int | None) -> None:
+    """Set the rate of the controller manager in a parameter file, ours if none is given."""
     sections = [s for node, s in controllers.items() if node.endswith("controller_manager")]
     if not sections:
         raise ConfigError(f"no controller_manager in the driver's file ({choices(controllers)})")
-    sections[0]["ros__parameters"]["update_rate"] = rate
+    sections[0]["ros__parameters"]["update_rate"] = rate or RATE
 
 
 def _texts_replaced(value: Any, replace: Callable[[str, str], str], key: str = "") -> Any:

@@ -143,16 +143,34 @@ def test_a_version_whose_positions_are_commands_is_refused(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--fri", "two"), "--fri 'two' is no version"),
-        (("--robot-name", "my/arm"), "--robot-name 'my/arm' is no name"),
+        (("lbr_fri", "--robot-name", "my/arm"), "--robot-name 'my/arm' is no name"),
+        (("fri", "--rate", "100"), "fri takes no --rate: it is for lbr_fri and kuka_drivers"),
     ],
 )
 def test_a_wrong_argument_is_named(
     configure: Configure, capsys, words: tuple[str, ...], message: str
 ) -> None:
-    code, _ = configure("lbr_fri", *words)
+    code, out = configure(*words)
     assert code == 2
     assert message in capsys.readouterr().err
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "valid"),
+    [
+        (("--fri", "9.9"), "'2.7'"),
+        (("--port", "99999999"), "1 to 65535"),
+        (("--rate", "-3"), "1 to 1000"),
+    ],
+)
+def test_a_value_that_no_driver_can_have_is_refused(
+    configure: Configure, capsys, words: tuple[str, ...], valid: str
+) -> None:
+    with pytest.raises(SystemExit):
+        configure("lbr_fri", *words)
+    error = capsys.readouterr().err
+    assert f"argument {words[0]}: " in error and valid in error
 
 
 def test_a_driver_that_is_not_installed_is_named(
