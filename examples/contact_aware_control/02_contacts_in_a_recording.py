@@ -17,15 +17,15 @@ parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("file")
 parser.add_argument("--arm", default="iiwa14_wsg50")
 chosen = parser.parse_args()
-description = RobotDescription.load(chosen.arm)
-robot, arm = Robot.from_description(description), Robot.from_description(description)
-observer, estimator = cac.MomentumObserver(robot), cac.ContactEstimator(robot)
-controller = cac.make_controller(arm, config := cac.ControllerConfig())
-memory, step, felt = cac.ControllerState(), np.full(robot.n, config.limits.step), {}
 try:
+    description = RobotDescription.load(chosen.arm)
+    robot, arm = Robot.from_description(description), Robot.from_description(description)
     states = cac.read_joint_torques(chosen.file, robot.n)
 except ContactStackError as error:
     parser.error(str(error))
+observer, estimator = cac.MomentumObserver(robot), cac.ContactEstimator(robot)
+controller = cac.make_controller(arm, config := cac.ControllerConfig())
+memory, step, felt = cac.ControllerState(), np.full(robot.n, config.limits.step), {}
 for state in states:
     time, q, external = 1e-9 * state.stamp, state.position, observer.update(state)
     contacts = estimator.update(dataclasses.replace(state, external_torque=external)).contacts

@@ -75,6 +75,20 @@ def test_a_recording_without_a_contact_says_so(tmp_path: Path) -> None:
     assert run_alone(2, tmp_path, tmp_path / "r.csv") == "no contact in 50 lines\n"
 
 
+@pytest.mark.parametrize("arm", ["nope", "broken.yaml"])
+def test_an_arm_that_cannot_be_read_is_an_error_of_the_command_line(
+    tmp_path: Path,
+    run_here: Callable[..., str],
+    capsys: pytest.CaptureFixture[str],
+    arm: str,
+) -> None:
+    (tmp_path / "broken.yaml").write_text("- no\n- robot\n")
+    with pytest.raises(SystemExit):
+        run_here(2, tmp_path, "r.csv", "--arm", arm)
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert "error: " in said and arm in said
+
+
 @pytest.mark.parametrize(
     ("arm", "link", "point", "force"),
     [
