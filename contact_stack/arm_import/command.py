@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--package-path", type=Path, action="append", default=[], metavar="FOLDER",
         help="where packages of meshes and $(find ...) are looked for first; may be repeated",
     )  # fmt: skip
-    parser.add_argument("--name", default="", help="name of the robot (default: the model's)")
+    parser.add_argument("--name", help="name of the robot (default: that of the model's file)")
     parser.add_argument("--base", default="", metavar="LINK", help="link that stands still")
     parser.add_argument(
         "--tip", default="", metavar="LINK", help="link at the end of the arm, before the fingers"
@@ -97,8 +97,14 @@ def main(args: argparse.Namespace) -> int:
     arguments = dict(_assignment(word) for word in args.arguments)
     if args.tolerance is not None and not 0.001 <= args.tolerance <= 0.1:
         raise ConfigError(f"--tolerance {args.tolerance:g} m (valid: 0.001 to 0.1)")
+    for root in args.package_path:
+        if not root.is_dir():
+            raise ConfigError(f"--package-path {root} is no folder")
     path = find_model(args.model)
-    name = re.sub(r"\W", "_", args.name or _name_of(args.model, path))
+    said = _name_of(args.model, path) if args.name is None else args.name
+    if not re.search(r"\w", said):
+        raise ConfigError(f"'{said}' is no name of a robot (valid: --name with letters or digits)")
+    name = re.sub(r"\W", "_", said)
     folder: Path = (args.out or Path(name)).absolute()
     _check_free(folder, args.force)
     print(f"importing {path} as '{name}'", flush=True)

@@ -431,6 +431,8 @@ FINGER = (
         (slim(joint("up", "fixed", "l4", "l5", "")), [], "joint 'up': no link 'l5' (valid: base"),
         (slim(joint("up", "fixed", "l4", "l2", "")), [], "child of joint 'j2' and of joint 'up'"),
         (slim(joint("up", "fixed", "l4", "base", "")), [], "circle: 'j1', 'up', 'j4', 'j3', 'j2'"),
+        (slim(), ["--package-path", "nope"], "--package-path nope is no folder"),
+        (slim(), ["--name", ""], "'' is no name of a robot (valid: --name with letters"),
         ("<html/>", [], "begins with <html> (valid: robot, sdf, mujoco)"),
         (slim().replace('<cylinder radius="0.04" length="0.2"/>', '<sphere radius="0"/>'), [],
          "visual sphere radius='0' of link 'l1'"),
