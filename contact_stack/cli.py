@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any, TextIO
 
 from contact_core.base.errors import ContactStackError
+from contact_core.base.files import is_stream
 from contact_core.base.results import STANDARD_OUTPUT, only_json
 from contact_core.base.signals import stop_signals
 from contact_stack.commands import build_parser
@@ -157,9 +158,10 @@ def _check_room(out: Path | None, json: str | None) -> None:
     """
     folders = [] if out is None else [out.parent if out.suffix else out]
     if json not in (None, STANDARD_OUTPUT):
-        folders.append(Path(json).parent)
         if Path(json).is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), json)
+        if not is_stream(Path(json)):
+            folders.append(Path(os.path.realpath(json)).parent)
     for folder in map(Path.absolute, folders):
         there = next(path for path in (folder, *folder.parents) if path.exists())
         if not there.is_dir():

@@ -16,7 +16,8 @@ def replacement(path: Path) -> Iterator[Path]:
     """Write a file beside its place, which it takes at the end of the block.
 
     Args:
-        path: Its place; what was there stays until then, and after an error.
+        path: Its place; what was there stays until then, and after an error. A link stays one, to
+            the new file, and a pipe or device is written to.
 
     Yields:
         Where to write it.
@@ -24,15 +25,26 @@ def replacement(path: Path) -> Iterator[Path]:
     Raises:
         OSError: If it cannot be written.
     """
+    if is_stream(path):
+        yield path
+        return
+    place = Path(os.path.realpath(path))
     # Several processes may write the same file; the last one stays.
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
+    unfinished = place.with_name(f"{place.name}.{os.getpid()}.part")
     try:
         yield unfinished
-        unfinished.replace(path)
+        unfinished.replace(place)
     except BaseException:
         with suppress(OSError):
             unfinished.unlink()
         raise
+
+
+def is_stream(path: Path) -> bool:
+    """Return whether a file is a pipe, a device or an open one, such as ``/dev/fd/3``."""
+    folder = Path(os.path.realpath(path.parent))
+    system = folder == Path("/dev") or folder.is_relative_to("/proc")
+    return path.exists() and not path.is_dir() and (system or not path.is_file())
 
 
 def cache_folder(name: str) -> Path:

@@ -89,8 +89,11 @@ def test_json_that_cannot_be_written_is_told_before_anything_runs(
         assert cli.main(["wait", "--json", str(file)]) == 2
         assert capsys.readouterr().err == f"contact-stack: {told}\n"
     wait_command.main = lambda args: 0
-    for file in ("-", "/dev/null", str(tmp_path / "new" / "j.json")):
+    reader, writer = os.pipe()
+    for file in ("-", "/dev/null", f"/dev/fd/{writer}", str(tmp_path / "new" / "j.json")):
         assert cli.main(["wait", "--json", file]) == 0
+    os.close(reader)
+    os.close(writer)
 
 
 @pytest.mark.parametrize(
