@@ -106,6 +106,8 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError(f"'{said}' is no name of a robot (valid: --name with letters or digits)")
     name = re.sub(r"\W", "_", said)
     folder: Path = (args.out or Path(name)).absolute()
+    if path.resolve().is_relative_to(folder.resolve()):
+        raise ConfigError(f"{path} is in the folder that is written to (valid: another --out)")
     _check_free(folder, args.force)
     print(f"importing {path} as '{name}'", flush=True)
     source = read_source(path, args.package_path, arguments)

@@ -151,6 +151,16 @@ def test_nothing_is_replaced_and_nothing_half_done_is_left(plain, tmp_path, monk
     assert {"mine", "my_arm.yaml", "my_arm.urdf"} <= made
 
 
+@pytest.mark.parametrize("out", ["urdf", "link"])
+def test_what_is_imported_is_not_replaced(plain, out, monkeypatch, capsys):
+    before = plain.read_bytes()
+    monkeypatch.chdir(plain.parents[1])
+    Path("link").symlink_to("urdf")
+    assert cli.main(["import", str(plain), "--out", out, "--force"]) == cli.EXIT_ERROR
+    assert "valid: another --out" in capsys.readouterr().err
+    assert plain.read_bytes() == before
+
+
 def test_links_without_an_inertial_weigh_something_if_asked_to(
     plain, tmp_path, monkeypatch, capsys
 ):
