@@ -91,12 +91,13 @@ def at_least(lowest: Number, highest: Number | None = None) -> Callable[[str], N
         lowest: Smallest valid number; its type is that of all.
         highest: Largest valid number; None for no bound.
     """
-    valid = f"it is {lowest} or more" if highest is None else f"valid: {lowest} to {highest}"
+    finite = "finite, " if isinstance(lowest, float) else ""
+    valid = f"{finite}{lowest} or more" if highest is None else f"{lowest} to {highest}"
 
     def number(text: str) -> Number:
         value = type(lowest)(text)
         if not lowest <= value < math.inf or (highest is not None and value > highest):
-            raise argparse.ArgumentTypeError(valid if highest is None else f"{text} ({valid})")
+            raise argparse.ArgumentTypeError(f"{text} (valid: {valid})")
         return value
 
     return number

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from contact_aware_control.incident_log import Incident, ReplayedTick, load, replay
-from contact_core.base.results import add_json_option, write_json
+from contact_core.base.results import add_json_option, at_least, write_json
 from contact_core.base.waiting import waiting_for
 
 EXIT_DIFFERENT = 1
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help="incident record (.npz)")
     parser.add_argument(
         "--tolerance",
-        type=float,
+        type=at_least(0.0),
         default=TOLERANCE,
         metavar="RAD",
         help="largest difference of two commands that count as the same (default: %(default)g)",

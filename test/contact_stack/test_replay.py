@@ -65,6 +65,13 @@ def test_the_tolerance_decides(record):
     assert cli.main(["replay", path, "--tolerance", "1e-5"]) == 0
 
 
+@pytest.mark.parametrize("tolerance", ["nan", "-1", "inf"])
+def test_a_tolerance_that_decides_nothing_is_refused(tolerance, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["replay", "incident.npz", f"--tolerance={tolerance}"])
+    assert f"--tolerance: {tolerance} (valid: finite, 0.0 or more)" in capsys.readouterr().err
+
+
 def test_no_record_is_one_line(tmp_path, capsys):
     assert cli.main(["replay", str(tmp_path / "missing.npz")]) == 2
     assert capsys.readouterr().err.count("\n") == 1

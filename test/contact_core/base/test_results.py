@@ -51,7 +51,7 @@ def test_a_path_ends_where_nothing_applies() -> None:
 
 @pytest.mark.parametrize("text", ["-1", "nan", "inf", "-inf"])
 def test_a_number_out_of_range_is_refused(text: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match=r"it is 0\.0 or more"):
+    with pytest.raises(argparse.ArgumentTypeError, match=rf"{text} \(valid: finite, 0\.0 or more"):
         at_least(0.0)(text)
 
 
