@@ -131,7 +131,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser: The parser of this benchmark.
     """
     parser.add_argument(
-        "--seconds", type=at_least(1), default=10, help="of constant load (default 10)"
+        "--seconds", type=at_least(1, 86400), default=10, help="of constant load (default 10)"
     )
     add_json_option(parser)
 

@@ -116,8 +116,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser: The parser of this benchmark.
     """
     parser.add_argument(
-        "--seconds", type=at_least(1.0), default=60.0, help="of each phase (default: %(default)s)"
-    )
+        "--seconds", type=at_least(1.0, 86400.0), default=60.0,
+        help="of each phase (default: %(default)s)",
+    )  # fmt: skip
     add_json_option(parser)
 
 

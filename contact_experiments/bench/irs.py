@@ -10,7 +10,7 @@ from typing import Any
 from tqdm import tqdm
 
 from contact_core.base.figures import save
-from contact_core.base.results import Columns, add_json_option, lines, write_json
+from contact_core.base.results import Columns, add_json_option, at_least, lines, write_json
 from contact_experiments.irs.benchmark import compare_horizons, compare_orders, run_examples
 from contact_experiments.irs.contact_qps import COUNT, measure_contact_qps, missing_peers
 from contact_experiments.irs.sampling_peers import PROBLEMS, SEEDS, compare_with_sampling
@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, help="of all samples (default 0)")
     parser.add_argument(
-        "--budget", type=float, default=20.0, metavar="SECONDS",
+        "--budget", type=at_least(0.001, 86400.0), default=20.0, metavar="SECONDS",
         help="processor time of a plan beside samplers on MuJoCo (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument("--threads", type=int, default=1, help="of the planner (default 1)")

@@ -52,8 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser: The parser of this benchmark.
     """
     parser.add_argument(
-        "--seconds", type=at_least(1.0), default=120.0, help="how long (default: %(default)s)"
-    )
+        "--seconds", type=at_least(1.0, 86400.0), default=120.0,
+        help="how long (default: %(default)s)",
+    )  # fmt: skip
     add_json_option(parser)
 
 

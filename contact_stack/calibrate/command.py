@@ -74,15 +74,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--seed", type=at_least(0), default=0, help="of motion and noise")
     parser.add_argument(
-        "--amplitude", type=at_least(0.05), default=0.4, metavar="RAD",
+        "--amplitude", type=at_least(0.05, 3.0), default=0.4, metavar="RAD",
         help="how far each joint moves (default %(default)s)",
     )  # fmt: skip
     parser.add_argument(
-        "--speed", type=at_least(0.02), default=0.35, metavar="RAD/S",
+        "--speed", type=at_least(0.02, 10.0), default=0.35, metavar="RAD/S",
         help="of the fastest joint (default %(default)s)",
     )  # fmt: skip
     parser.add_argument(
-        "--duration", type=at_least(10.0), default=60.0, metavar="SECONDS",
+        "--duration", type=at_least(10.0, 3600.0), default=60.0, metavar="SECONDS",
         help="of the motion, about (default %(default)s)",
     )  # fmt: skip
     parser.add_argument(

@@ -14,7 +14,7 @@ from typing import Any
 import viser
 from tqdm import tqdm
 
-from contact_core.base.errors import ConfigError, ContactStackError
+from contact_core.base.errors import ContactStackError
 from contact_core.base.results import at_least
 from contact_core.base.waiting import LONG
 from contact_core.model.drawing import for_any_locale
@@ -172,7 +172,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--robot-name", default="", help="namespace of the robot, if there are several"
     )
     parser.add_argument(
-        "--page-port", type=at_least(FIRST_PORT), default=PORT, metavar="PORT",
+        "--page-port", type=at_least(FIRST_PORT, LAST_PORT), default=PORT, metavar="PORT",
         help=f"of the page; the next free one if it is taken (default {PORT})",
     )  # fmt: skip
     parser.add_argument(
@@ -192,8 +192,6 @@ def main(args: argparse.Namespace) -> int:
     Raises:
         ContactStackError: If the recording cannot be read or shown, or the page not be written.
     """
-    if args.page_port > LAST_PORT:
-        raise ConfigError(f"--page-port is {args.page_port} (valid: {FIRST_PORT} .. {LAST_PORT})")
     model = scene_model_of(args.scene, args.robot) if args.scene or args.robot else None
     recording = load_recording(args.file, model, args.robot_name)
     if recording.left_out:

@@ -83,6 +83,18 @@ def test_what_is_asked_wrongly_is_named(
     assert problem in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("--speed", "inf"), ("--amplitude", "nan"), ("--duration", "1e300"), ("--duration", "3601")],
+)
+def test_a_motion_that_has_no_end_is_refused(
+    words: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["calibrate", "--scene", "nowhere", *words])
+    assert f"argument {words[0]}: {words[1]} (valid: " in capsys.readouterr().err
+
+
 @pytest.mark.graph
 def test_the_controller_tells_how_it_talks_with_the_arm(ros_domain):
     """Torques of the other sign would make a calibration of an arm that there is not."""
