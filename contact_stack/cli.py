@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         _check_folder()
         if words[-1:] in (["-h"], ["--help"]) and (text := kept_help(words[:-1])):
-            print(text, end="")
+            print(text, end="", flush=True)
             return 0
         with redirect_stderr(_Forgiving(sys.stderr)), _waiting_for_the_libraries():
             parser = build_parser(words)

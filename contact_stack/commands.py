@@ -103,6 +103,10 @@ contact-stack COMMAND --help says more about a command."""
 class _Parser(argparse.ArgumentParser):
     """A parser that knows what somebody may have meant."""
 
+    def print_help(self, file: Any = None) -> None:
+        """Print the help; argparse itself says nothing where the output is full."""
+        print(self.format_help(), end="", file=file, flush=True)
+
     def error(self, message: str) -> NoReturn:
         """End with a message on standard error, and the nearest valid word if there is one."""
         wrong = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
@@ -121,7 +125,7 @@ class _Version(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, *args: Any) -> None:
         """Print it, and end."""
-        print(f"contact-stack {version('contact_stack')}")
+        print(f"contact-stack {version('contact_stack')}", flush=True)
         parser.exit()
 
 

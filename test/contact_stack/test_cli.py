@@ -220,6 +220,19 @@ def test_closed_and_full_streams_and_a_folder_that_is_gone(
     assert (ended.returncode, ended.stderr) == (code, said)
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", ["--help", "bench --help", "doctor --help", "--version"])
+def test_help_that_cannot_be_written_is_told(words: str, unbuffered: str) -> None:
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "contact_stack.cli", *words.split()],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        )  # fmt: skip
+    said = "contact-stack: the output: No space left on device\n"
+    assert (ended.returncode, ended.stderr) == (2, said)
+
+
 def test_it_can_be_interrupted_before_it_is_loaded() -> None:
     program = (
         "import os, signal, sys\nfrom contact_stack import entry\n"
