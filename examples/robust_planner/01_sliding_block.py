@@ -1,10 +1,8 @@
-"""Push a block over ground of uncertain friction: reference against robust plan.
+"""Push a block over ground of uncertain friction: reference against robust plan."""
 
-Run with ``python examples/robust_planner/01_sliding_block.py [picture.png]``.
-"""
+from pathlib import Path
 
-import sys
-
+from contact_core.base.figures import save
 from robust_planner import final_errors, make_example, plan
 from robust_planner.plan_figures import plot_simulations
 from robust_planner.sweep import plan_reference
@@ -19,6 +17,4 @@ results = {
 }
 for name, errors in results.items():
     print(f"{name}: final error {errors.mean:+.3f} m on average, range {errors.range:.3f} m")
-path = sys.argv[1] if len(sys.argv) > 1 else "sliding_block.png"
-plot_simulations(results, goal=example.problem.goal[0]).savefig(path, dpi=110)
-print(f"wrote {path}")
+print(save(plot_simulations(results, goal=example.problem.goal[0]), Path("out/sliding_block.png")))

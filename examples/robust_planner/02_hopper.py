@@ -1,10 +1,8 @@
-"""Hop 4 m in 3 s over ground of uncertain height (about three minutes).
+"""Hop 4 m in 3 s over ground of uncertain height (about three minutes)."""
 
-Run with ``python examples/robust_planner/02_hopper.py [picture.png]``.
-"""
+from pathlib import Path
 
-import sys
-
+from contact_core.base.figures import save
 from robust_planner import highest_force, make_example, mean_foot_height, plan
 from robust_planner.plan_figures import plot_frames
 from robust_planner.sweep import plan_reference
@@ -18,6 +16,4 @@ for name, result in plans.items():
     height = highest_force(result.trajectory, example.problem)
     print(f"{name}: {result.status.name}, mean foot height {mean_foot_height(result):.3f} m, ")
     print(f"    force acts up to {height:.4f} m over the mean terrain")
-path = sys.argv[1] if len(sys.argv) > 1 else "hopper.png"
-plot_frames(plans).savefig(path, dpi=110)
-print(f"wrote {path}")
+print(save(plot_frames(plans), Path("out/hopper.png")))

@@ -1,11 +1,9 @@
-"""Slide a gripped tool over a table, and ask how often the planned forces are impossible.
-
-Run with ``python examples/robust_planner/03_sled_risk.py [picture.png]``.
-"""
+"""Slide a gripped tool over a table, and ask how often the planned forces are impossible."""
 
 import dataclasses
-import sys
+from pathlib import Path
 
+from contact_core.base.figures import save
 from robust_planner import RiskConfig, make_example, plan, violation_rate
 from robust_planner.plan_figures import plot_controls
 from robust_planner.sweep import plan_reference
@@ -19,6 +17,4 @@ for risk in (0.6, 0.9):
     rate = violation_rate(result.trajectory, example.robust_problem, config)
     print(f"declared bound {risk}: sampled {rate.sampled:.3f}, predicted {rate.predicted:.3f}")
     plans[f"ERM + chance {risk}"] = result
-path = sys.argv[1] if len(sys.argv) > 1 else "sled_risk.png"
-plot_controls(plans).savefig(path, dpi=110)
-print(f"wrote {path}")
+print(save(plot_controls(plans), Path("out/sled_risk.png")))

@@ -1,10 +1,8 @@
-"""Put a tool down on a table of uncertain height: how hard does it hit?
+"""Put a tool down on a table of uncertain height: how hard does it hit?"""
 
-Run with ``python examples/robust_planner/04_table_approach.py [picture.png]``.
-"""
+from pathlib import Path
 
-import sys
-
+from contact_core.base.figures import save
 from contact_stack.robust import tamsi_world
 from robust_planner import impacts, make_example, plan, simulate_plan
 from robust_planner.plan_figures import plot_impacts
@@ -25,6 +23,4 @@ for name, result in plans.items():
     }
     for simulator, hit in hits[name].items():
         print(f"{name}, {simulator}: impact at {hit.mean:.2f} m/s, range {hit.range:.2f} m/s")
-path = sys.argv[1] if len(sys.argv) > 1 else "table_approach.png"
-plot_impacts(hits, problem.model).savefig(path, dpi=110)
-print(f"wrote {path}")
+print(save(plot_impacts(hits, problem.model), Path("out/table_approach.png")))

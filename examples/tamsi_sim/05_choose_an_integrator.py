@@ -1,13 +1,11 @@
-"""Shake a gripper with several integrators: what they cost, where the mug ends, what they warn of.
+"""Shake a gripper with several integrators: their cost, where the mug ends, what they warn of."""
 
-Run with ``python examples/tamsi_sim/05_choose_an_integrator.py [picture.png]``.
-"""
-
-import sys
+from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
+from contact_core.base.figures import save
 from contact_experiments.tamsi.cases import MUG, ParallelGripper
 from contact_experiments.tamsi.integrators.integrator import make_integrator
 
@@ -29,6 +27,4 @@ axes.set(xlabel="time [s]", ylabel="height of the mug [m]", ylim=(-0.4, 0.2))
 axes.grid(alpha=0.3)
 axes.legend()
 
-path = sys.argv[1] if len(sys.argv) > 1 else "choose_an_integrator.png"
-figure.savefig(path, dpi=110)
-print(f"wrote {path}")
+print(save(figure, Path("out/choose_an_integrator.png")))

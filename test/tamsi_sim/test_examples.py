@@ -33,7 +33,7 @@ PICTURES = ("01", "02", "04", "05", "06", "09", "10")
 def check(name: str, said: str, folder: Path) -> None:
     """It said what it promises, and left its picture, if any, in a folder."""
     assert SAID[name] in said
-    pictures = list(folder.rglob("*.png"))
+    pictures = list(folder.glob("out/*.png"))
     assert len(pictures) == (name[:2] in PICTURES)
 
 
