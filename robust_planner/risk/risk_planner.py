@@ -313,15 +313,7 @@ class _Search:
             late = self._stop.reason is not None
             if late or (self.kept is not None and rate.drawn > self._risk):
                 break
-            failing = self._failing(controls, tail)
-            between = len(failing) / len(self._seen)
-            beyond = rate.open - between
-            if rate.drawn > self._risk and (
-                between > beyond or (between > 0.0 and beyond <= self._risk)
-            ):
-                every = math.ceil(len(failing) / self.settings.worlds)
-                self._between = self._between.join(failing.select(slice(None, None, every)))
-            else:
+            if rate.drawn <= self._risk or not self._join_failing(controls, tail, rate):
                 tail = min(tail * np.clip(self._risk / rate.drawn, *CHANGE), 0.5)
         return self.kept is not None
 
@@ -335,6 +327,17 @@ class _Search:
     def _start_over(self) -> None:
         """Take the first step and worlds again: neither is owed to another start."""
         self._substeps, self._between = self._first, self._seen.select(slice(0))
+
+    def _join_failing(self, controls: np.ndarray, tail: float, rate: FailureRate) -> bool:
+        """Plan for some that fail between the others, too; return whether too many of them do."""
+        failing = self._failing(controls, tail)
+        between = len(failing) / len(self._seen)
+        beyond = rate.open - between
+        joins = between > beyond or (between > 0.0 and beyond <= self._risk)
+        if joins:
+            every = math.ceil(len(failing) / self.settings.worlds)
+            self._between = self._between.join(failing.select(slice(None, None, every)))
+        return joins
 
     def _failing(self, controls: np.ndarray, tail: float) -> Worlds:
         """Return the worlds that fail, of those that are seen and no more extreme than planned."""

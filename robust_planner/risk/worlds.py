@@ -288,12 +288,11 @@ class Worlds:
             model: The model in these worlds.
             quantity: See :func:`quantities`.
         """
-        columns = [self.friction, self.height, self.mass, *self.offset.T, *self.shift.T]
-        return columns[quantities(model).index(quantity)]
+        return self._columns[quantities(model).index(quantity)]
 
     @property
-    def _columns(self) -> np.ndarray:
-        return np.stack([self.friction, self.height, self.mass, *self.offset.T, *self.shift.T])
+    def _columns(self) -> list[np.ndarray]:
+        return [self.friction, self.height, self.mass, *self.offset.T, *self.shift.T]
 
     def within(self, others: Worlds) -> np.ndarray:
         """Tell which worlds have no quantity that is more extreme than those of others (n).
@@ -301,13 +300,14 @@ class Worlds:
         Args:
             others: The others.
         """
-        ours, theirs = self._columns, others._columns
+        ours, theirs = np.stack(self._columns), np.stack(others._columns)
         low, high = theirs.min(axis=1, keepdims=True), theirs.max(axis=1, keepdims=True)
         return np.asarray(((low <= ours) & (ours <= high)).all(axis=0))
 
     def first_alike(self) -> np.ndarray:
         """Return the index of the first world that is equal to each (n)."""
-        _, first, same = np.unique(self._columns, axis=1, return_index=True, return_inverse=True)
+        columns = np.stack(self._columns)
+        _, first, same = np.unique(columns, axis=1, return_index=True, return_inverse=True)
         return np.asarray(first[same.ravel()])
 
     def distinct(self) -> tuple[np.ndarray, np.ndarray]:
