@@ -171,7 +171,8 @@ def plan_with_risk(
     nominal = plan(problem, certain, on_progress=on_progress, stop=stop)
     warnings = (*nominal.warnings, *warn_of_uncertain(problem, uncertain))
     nominal = dataclasses.replace(nominal, warnings=warnings)
-    search.offer(nominal.trajectory.control)
+    search.best = nominal.trajectory.control  # even if rounding takes it beyond a limit
+    search.offer(search.best)
     starts = _starts(problem, config, nominal, search, start, on_progress, stop)
     for controls in starts:
         if search.solve(controls) or stop.reason is not None:

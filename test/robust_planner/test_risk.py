@@ -291,6 +291,20 @@ def test_a_used_up_budget_ends_the_search(sled: Example) -> None:
     assert plan.status is PlanStatus.TIME_BUDGET_REACHED
 
 
+def test_a_nominal_plan_at_a_limit_is_still_what_there_is(
+    sled: Example, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Simulated, what is at a limit may be a hair beyond it; no plan at all is worse."""
+    monkeypatch.setattr(risk_planner._Search, "_keeps_limits", lambda *_: False)
+    monkeypatch.setattr(risk_planner, "_starts", lambda *_: iter([np.zeros((0, 1))]))
+    monkeypatch.setattr(risk_planner._Search, "solve", lambda *_: True)
+    plan = plan_with_risk(
+        sled.robust_problem, sled.uncertain, sled.failure, 0.05, sled.config, QUICK
+    )
+    assert plan.status is PlanStatus.RISK_UNREACHABLE
+    np.testing.assert_array_equal(plan.trajectory.control, plan.nominal.trajectory.control)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
