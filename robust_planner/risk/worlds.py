@@ -50,6 +50,8 @@ class Normal(Distribution):
 
     def quantile(self, probability: np.ndarray) -> np.ndarray:
         """Evaluate; see the base class."""
+        if self.sigma == 0.0:  # 0 times the infinite quantile of probability 0 is not a number
+            return np.full(np.shape(probability), self.mean)
         return np.asarray(self.mean + self.sigma * special.ndtri(probability))
 
 
