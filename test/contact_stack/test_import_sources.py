@@ -1,4 +1,4 @@
-"""Where the model of an import comes from: a file, an installed package, a xacro file with arguments."""
+"""Where the model of an import comes from: files, packages, xacro files with arguments."""
 
 import pytest
 
