@@ -18,12 +18,15 @@ from contact_core.model.elements import check_elements, parse, place, read_text
 from contact_core.model.extensions import check_numbers, read_extensions
 from contact_core.model.mjcf.attach import attach_models
 from contact_core.model.sdf import SDF, has_old_axes, says, sdf_to_urdf
+from contact_core.model.urdf import make_readable
 from contact_core.model.vocabulary import REASONS, TABLES
 
 # Schemes of a mesh's file name whose first part is the name of a package or model.
 PACKAGE = re.compile(r"(?:package|model)://+([^/]+)(?:/+(.+))?/*")
 FILE = "file://"
 _NAME = re.compile(r"<name>\s*(\S+)\s*</name>")
+_LINES_WITHIN = re.compile(r"""=\s*("[^"]*[\t\r\n]|'[^']*[\t\r\n])""")
+"""Attributes with other white space than blanks, which is none to the parser of URDFs."""
 _SUBSTITUTION = re.compile(r"\$[({]")
 MJCF = "mujoco"  # its root element
 _INCLUDED = "mujocoinclude"  # that of a part of one
@@ -65,6 +68,8 @@ def self_contained(text: str, where: str, folder: Path, roots: Sequence[Path] = 
     else:
         # The parser of URDFs knows no entities.
         changed = read_extensions(robot, where) or "<!ENTITY" in text
+        changed = changed or _LINES_WITHIN.search(text) is not None
+    changed = make_readable(robot, where) or changed
     for mesh in robot.iter("mesh"):
         name = mesh.get("filename", "")
         found = find_mesh(name, folder, roots)

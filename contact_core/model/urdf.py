@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import tempfile
+import warnings
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -12,7 +13,7 @@ from contextlib import suppress
 import numpy as np
 import pinocchio as pin
 
-from contact_core.base.errors import ModelError
+from contact_core.base.errors import ModelError, ModelWarning, choices
 from contact_core.model.elements import parse, place
 
 # Attributes that are numbers, and how many; of elements in links and joints.
@@ -29,10 +30,15 @@ _NUMBERS = {
     "sphere": {"radius": 1},
     "cylinder": {"radius": 1, "length": 1},
     "capsule": {"radius": 1, "length": 1},
+    "color": {"rgba": 4},
 }
 # What must not be negative, and may be infinite.
 _POSITIVE = {"limit": {"effort", "velocity"}, "dynamics": {"damping", "friction"}}
 _WITHIN = {"inertial", "collision", "geometry", *_NUMBERS}
+_SHAPES = {"mesh": ("filename",)} | {
+    tag: tuple(_NUMBERS[tag]) for tag in ("box", "sphere", "cylinder", "capsule")
+}
+"""What looks consist of, and what each has to say."""
 _LIMITED = ("revolute", "prismatic")
 _RENAMED = " (joint)"  # added to the name of a joint for a moment
 _STDERR = 2
@@ -119,17 +125,11 @@ def malformed(robot: ElementTree.Element, where: str) -> Iterator[str]:
     yield from _loops(robot, where)
     for owner in robot:
         for element in _without_looks(owner):
-            for key, count in _NUMBERS.get(element.tag, {}).items():
-                value = element.get(key)
-                positive = key in _POSITIVE.get(element.tag, ())
-                endless = positive or element.tag == "limit"
-                if value is not None and not _are_numbers(value, count, positive, endless):
-                    valid = "1 number" if count == 1 else f"{count} numbers"
-                    valid += " >= 0" if positive else ""
-                    yield (
-                        f"{owner.tag} '{owner.get('name', '')}': {element.tag} {key}='{value}' "
-                        f"({place(element, where)}; valid: {valid})"
-                    )
+            for wrong, valid in _wrong_numbers(element):
+                yield (
+                    f"{owner.tag} '{owner.get('name', '')}': {wrong} "
+                    f"({place(element, where)}; valid: {valid})"
+                )
             if element.tag == "limit" and owner.get("type") in _LIMITED:
                 lower, upper = element.get("lower", "0"), element.get("upper", "0")
                 if float(lower) > float(upper):
@@ -137,6 +137,71 @@ def malformed(robot: ElementTree.Element, where: str) -> Iterator[str]:
                         f"joint '{owner.get('name', '')}': limit lower='{lower}' upper='{upper}' "
                         f"({place(element, where)}; valid: lower <= upper)"
                     )
+
+
+def make_readable(robot: ElementTree.Element, where: str) -> bool:
+    """Change what the parser would stop at, in silence: it drops the rest of that link.
+
+    White space around and between numbers becomes single blanks, a material without a name gets
+    one, and what cannot be shown is left out, with a warning.
+
+    Args:
+        robot: Root element of the URDF.
+        where: What it is, for the warning.
+
+    Returns:
+        Whether anything has changed.
+    """
+    changed, hidden = False, []
+    for element in robot.iter():
+        for key in _NUMBERS.get(element.tag, {}).keys() & element.keys():
+            plain = " ".join(element.attrib[key].split())
+            changed = changed or plain != element.attrib[key]
+            element.set(key, plain)
+    for link in robot.findall("link"):
+        for number, visual in enumerate(link.findall("visual")):
+            shape = visual.find("geometry/*")
+            wrong = "" if shape is None else next(_not_shown(visual, shape), "")
+            if wrong:
+                hidden.append(f"{wrong} of link '{link.get('name')}' ({place(visual, where)})")
+            if wrong or shape is None:
+                link.remove(visual)
+                changed = True
+            for material in visual.findall("material"):
+                if any(True for color in material for _ in _wrong_numbers(color)):
+                    visual.remove(material)
+                elif "name" not in material.keys():  # noqa: SIM118, an element has keys alone
+                    material.set("name", f"{link.get('name')} {number}")
+                else:
+                    continue
+                changed = True
+    if hidden:
+        warnings.warn(f"{where}: not shown: {', '.join(hidden)}", ModelWarning, stacklevel=3)
+    return changed
+
+
+def _not_shown(visual: ElementTree.Element, shape: ElementTree.Element) -> Iterator[str]:
+    """What of a look cannot be read."""
+    if shape.tag not in _SHAPES:
+        yield f"{shape.tag} ({choices(_SHAPES)})"
+    yield from (
+        f"{shape.tag} without its {key}"
+        for key in _SHAPES.get(shape.tag, ())
+        if key not in shape.attrib
+    )
+    for element in (*visual.findall("origin"), shape):
+        yield from (wrong for wrong, _ in _wrong_numbers(element))
+
+
+def _wrong_numbers(element: ElementTree.Element) -> Iterator[tuple[str, str]]:
+    """Yield attributes of an element that are not the numbers they have to be, and what is."""
+    for key, count in _NUMBERS.get(element.tag, {}).items():
+        value = element.get(key)
+        positive = key in _POSITIVE.get(element.tag, ())
+        endless = positive or element.tag == "limit"
+        if value is not None and not _are_numbers(value, count, positive, endless):
+            valid = "1 number" if count == 1 else f"{count} numbers"
+            yield f"{element.tag} {key}='{value}'", valid + (" >= 0" if positive else "")
 
 
 def _loops(robot: ElementTree.Element, where: str) -> Iterator[str]:
@@ -176,6 +241,8 @@ def _without_looks(element: ElementTree.Element) -> Iterator[ElementTree.Element
 
 
 def _are_numbers(text: str, count: int, positive: bool, endless: bool) -> bool:
+    if "_" in text or not text.isascii():
+        return False  # Python alone takes these for numbers.
     try:
         numbers = [float(word) for word in text.split()]
     except ValueError:

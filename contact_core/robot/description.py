@@ -6,6 +6,7 @@ import hashlib
 import math
 import warnings
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -454,6 +455,13 @@ def _urdf_solids(urdf: str, repair: bool) -> Iterator[tuple[coal.CollisionGeomet
         solids = read_solids(model, urdf, pin.GeometryType.COLLISION)
     except (ValueError, RuntimeError) as error:
         raise ModelError(_mesh_error(elements, " ".join(str(error).split()))) from error
+    read = Counter(model.frames[item.parentFrame].name for item in solids)
+    for name, count in Counter(element.link for element in elements).items():
+        if read[name] != count:
+            raise ModelError(
+                f"link '{name}' has {count} collisions, of which {read[name]} can be read (valid: "
+                "all; the parser stops at an element that it cannot read)"
+            )
     for item in solids:
         link = model.frames[item.parentFrame]
         # Pinocchio numbers the collisions of a link: LINK_0, LINK_1, ...

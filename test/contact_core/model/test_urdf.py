@@ -1,12 +1,16 @@
 """What is wrong with a URDF is said in the error, not only on stderr."""
 
+from pathlib import Path
+
 import numpy as np
 import pinocchio as pin
 import pytest
 
-from contact_core.base.errors import ModelError
+from contact_core.base.errors import ModelError, ModelWarning
 from contact_core.model.model_file import self_contained
 from contact_core.model.urdf import lock_joints, read_tree
+from contact_core.model.visuals import visuals
+from contact_core.robot.description import collision_shapes
 from contact_core.robot.robot import Robot
 
 GOOD = """<robot name="r"><link name="base"/><joint name="elbow" type="revolute"><origin
@@ -103,3 +107,87 @@ def test_a_fixed_joint_may_have_the_name_of_its_link():
     kinds = {frame.type for frame in tree.frames if frame.name == "hand"}
     assert kinds == {pin.FrameType.BODY, pin.FrameType.FIXED_JOINT}
     assert tree.existFrame("b", pin.FrameType.FIXED_JOINT)
+
+
+BOX = '<geometry><box size="0.2 0.2 0.2"/></geometry>'
+TOOL = """<robot name="r"><link name="tool"><inertial>{origin}<mass value="{mass}"/><inertia ixx="1"
+  iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>{look}<collision><geometry><cylinder
+  radius="{radius}" length="1"/></geometry></collision>
+  <collision><geometry><box size="{size}"/></geometry></collision></link></robot>"""
+PLAIN = {
+    "origin": '<origin xyz="1 0 0"/>', "mass": "5", "radius": "0.1", "size": "1 2 3", "look": "",
+}  # fmt: skip
+
+
+def read(**said):
+    text = self_contained(TOOL.format(**PLAIN | said), "tool.urdf", Path())
+    model = read_tree(text, pin.JointModelFreeFlyer())
+    return model.inertias[1], collision_shapes(text), visuals(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("origin", '<origin xyz="1\t0\n0"/>'), ("mass", " 5 "), ("radius", "0.1\n"),
+     ("size", "\n1\n 2\t3")],
+)  # fmt: skip
+def test_white_space_around_numbers_says_nothing(name, value):
+    inertia, shapes, _ = read(**{name: value})
+    expected = read()
+    assert inertia == expected[0]
+    assert [shape.shape for shape in shapes] == [shape.shape for shape in expected[1]]
+    assert len(shapes) == 2
+
+
+@pytest.mark.parametrize("value", ["1_0", "１0"])
+def test_numbers_are_those_of_xml(value):
+    with pytest.raises(ModelError, match=r"mass value='.*valid: 1 number\)"):
+        read(mass=value)
+
+
+@pytest.mark.parametrize(
+    ("look", "said"),
+    [
+        ('<visual><geometry><ellipsoid size="1 1 1"/></geometry></visual>', "ellipsoid.*valid:"),
+        ('<visual><geometry><mesh filename="a.obj" scale="0.001"/></geometry></visual>',
+         "mesh scale='0.001'"),
+        ('<visual><geometry><cylinder radius="1"/></geometry></visual>', "without its length"),
+        (f'<visual><origin rpy="0 0"/>{BOX}</visual>', "origin rpy='0 0'"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_shown_takes_no_collision_along(look, said):
+    with pytest.warns(ModelWarning, match=rf"tool.urdf: not shown: .*{said}.* of link 'tool'"):
+        _, shapes, shown = read(look=f"{look}<visual>{BOX}</visual>")
+    assert (len(shapes), len(shown)) == (2, 1)
+
+
+@pytest.mark.parametrize("look", ["<visual/>", "<visual><geometry/></visual>"])
+def test_what_looks_like_nothing_takes_nothing_along(look):
+    _, shapes, shown = read(look=f"{look}<visual>{BOX}</visual>")
+    assert (len(shapes), len(shown)) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    "material",
+    ['<material><color rgba="1 0 0 1"/></material>', "<material/>",
+     '<material name="red"><color rgba="1 0\t0\n1"/></material>',
+     '<material name="red"><color rgba="red"/></material>'],
+)  # fmt: skip
+def test_materials_take_nothing_along(material):
+    _, shapes, shown = read(look=f"<visual>{BOX}{material}</visual><visual>{BOX}</visual>")
+    assert (len(shapes), len(shown)) == (2, 2)
+    if "1 0" in material:
+        assert shown[0].color == (1.0, 0.0, 0.0)
+
+
+def test_collisions_that_get_lost_are_an_error():
+    text = TOOL.format(**PLAIN | {"look": "<visual/>"})  # as it is, not made readable
+    with pytest.raises(ModelError, match="link 'tool' has 2 collisions, of which 0"):
+        collision_shapes(text)
+
+
+@pytest.mark.parametrize("size", ["1 2 3", "\n  1\n  2\t3\n"])
+def test_a_size_of_an_sdf_may_have_lines_of_its_own(size):
+    text = f"""<sdf version="1.9"><model name="m"><link name="l"><collision name="c"><geometry><box>
+      <size>{size}</size></box></geometry></collision></link></model></sdf>"""
+    (box,) = collision_shapes(self_contained(text, "box.sdf", Path()))
+    assert box.shape.size == (0.5, 1.0, 1.5)
