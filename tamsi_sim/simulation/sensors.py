@@ -92,16 +92,29 @@ class StepMotion:
         return np.hstack([moment + _cross(centers, force), force])
 
     def _subtract_contacts(self) -> None:
-        """Leave what the parents exert, without what contacts do."""
-        contacts, forces = self._work.contacts, self._work.contact_forces.mean_force
-        shapes, owner = self._work.pairs.shapes, self._built.arrays.geometry.body
-        count = min(int(contacts.number[0]), len(contacts.depth))
-        force = np.einsum("cij,ci->cj", contacts.frame[:count], forces[:count])
-        wrench = np.hstack([_cross(contacts.point[:count], force), force])
+        """Leave what the parents exert, without what contacts and loop closures do."""
+        work, owner = self._work, self._built.arrays.geometry.body
+        count = min(int(work.contacts.number[0]), len(work.contacts.depth))
+        shapes = work.pairs.shapes[work.contacts.pair[:count]]
+        frame, point = work.contacts.frame[:count], work.contacts.point[:count]
+        force, moment = (
+            np.einsum("cij,ci->cj", frame[: len(mean)], mean[:count])
+            for mean in (work.contact_forces.mean_force, work.contact_moments.mean_moment)
+        )
+        wrench = np.hstack([_cross(point, force), force])
+        wrench[: len(moment), :3] += moment
+        closures = work.closure_forces
+        held, twisted = np.split(closures.mean_force, 2, axis=1)
         for side, sign in ((0, 1.0), (1, -1.0)):
-            bodies = owner[shapes[contacts.pair[:count], side]]
-            moving = bodies >= 0
-            np.subtract.at(self.wrench, bodies[moving], sign * wrench[moving])
+            self._subtract(owner[shapes[:, side]], sign * wrench)
+            moment = twisted + _cross(closures.position[:, side], held)
+            ends = self._built.arrays.closures.body[:, side]
+            self._subtract(ends, sign * np.hstack([moment, held]))
+
+    def _subtract(self, bodies: np.ndarray, wrench: np.ndarray) -> None:
+        """Leave out wrenches (n, 6) on bodies (n), -1 for the world."""
+        moving = bodies >= 0
+        np.subtract.at(self.wrench, bodies[moving], wrench[moving])
 
 
 _PERMUTATIONS = np.array(

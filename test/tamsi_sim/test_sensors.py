@@ -24,6 +24,7 @@ from tamsi_sim import (
     JointTorque,
     SensorNoise,
     StepStatus,
+    Surface,
     World,
 )
 
@@ -106,6 +107,40 @@ def test_a_joint_torque_is_what_drives_the_joint_less_its_rotor():
     expected = engine.joint_force + engine.applied - rotors
     found = [engine.sensors[name][0] for name in names]
     np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_a_loop_carries_its_own_share():
+    """A beam whose tip is tied to the world hangs on both ends, and its hinge moves nothing."""
+    urdf = """<robot name="m"><link name="base"/><link name="beam"><inertial>
+      <origin xyz="0.5 0 0"/><mass value="2"/>
+      <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <joint name="hinge" type="continuous"><parent link="base"/><child link="beam"/>
+      <axis xyz="0 1 0"/></joint></robot>"""
+    world = World().add("m", urdf)
+    world.connect("tied", ("m", "base"), ("m", "beam"), xyz=(1.0, 0.0, 0.0))
+    engine = world.build()
+    engine.sensors.add("hinge", JointTorque("hinge"))
+    engine.sensors.add("wrist", ForceTorque("m", "beam"))
+    engine.step(1000)
+    np.testing.assert_allclose(engine.sensors["hinge"], 0.0, atol=1e-6)
+    np.testing.assert_allclose(engine.sensors["wrist"], [0, 0, 9.81, 0, 0, 0], atol=1e-6)
+
+
+@pytest.mark.parametrize(("kind", "axis"), [("torsional", "0 0 1"), ("rolling", "0 1 0")])
+def test_a_motor_feels_what_resists_turning_at_a_contact(kind, axis):
+    ball = f"""<mujoco><worldbody><body name="c" pos="0 0 0.1"><joint name="z" type="slide"/>
+      <joint name="s" type="slide" axis="1 0 0"/><inertial pos="0 0 0" mass="1"
+      diaginertia="0.01 0.01 0.01"/><body name="w"><joint name="turn" axis="{axis}"/>
+      <geom type="sphere" size="0.1" mass="2"/></body></body></worldbody></mujoco>"""
+    surface = Surface(stiffness=1e6, dissipation=1.0, friction=1.0, **{kind: 0.02})
+    engine = World(surface=surface).add_ground().add("b", ball, surface=surface).build()
+    engine.sensors.add("motor", JointTorque("turn"))
+    engine.actuators.add("servo", Actuator.velocity("turn", damping=100.0))
+    engine.actuators.command({"servo": 5.0})
+    engine.step(2000)
+    expected = engine.joint_force[engine.built.joints["turn"]]
+    np.testing.assert_allclose(engine.sensors["motor"], expected, atol=1e-6)
+    assert expected == pytest.approx(0.02 * 3.0 * 9.81, rel=1e-3)
 
 
 def hanging(**options):
