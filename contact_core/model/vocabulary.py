@@ -194,7 +194,7 @@ MJCF: Table = {
     "@surfacevel? @fromto @hfield @mesh @fitscale @rgba @fluidshape. @fluidcoef. @user. plugin? "
     + _POSE,
     "contact": "pair exclude",
-    "pair": "@name @class @geom1 @geom2 @condim# @friction# @solref# @solimp# @solreffriction# "
+    "pair": "@name @class @geom1 @geom2 @condim @friction @solref# @solimp# @solreffriction# "
     "@margin? @gap? @adhesion?",
     "exclude": "@name @body1 @body2",
     "tendon": "fixed spatial " + _LIMIT_LAW + "@class @group. @limited @range @stiffness @damping "

@@ -78,15 +78,20 @@ def shape_table(
     touches = np.array([shape.conaffinity for shape in shapes], dtype=np.int64)
     meet = (what[:, None] & touches) != 0
     for a, shape in enumerate(shapes):
-        for b, other in enumerate(shapes) if shape.partners else ():
-            meet[a, b] |= links[a][0] == links[b][0] and other.source in shape.partners
+        partners = dict(shape.partners)
+        for b, other in enumerate(shapes) if partners else ():
+            meet[a, b] |= links[a][0] == links[b][0] and other.source in partners
     table[~(meet | meet.T)] = PASS
     _check_kinds(shapes, table)
     return table, list(materials)
 
 
 def contact_of_shapes(
-    given: Material | None, surfaces: tuple[Surface, Surface], a: PlacedShape, b: PlacedShape
+    given: Material | None,
+    surfaces: tuple[Surface, Surface],
+    a: PlacedShape,
+    b: PlacedShape,
+    same_file: bool = True,
 ) -> Material:
     """Return the parameters of the contact of two shapes.
 
@@ -95,12 +100,14 @@ def contact_of_shapes(
         surfaces: Those of their links, which hold where their files say nothing.
         a: One shape.
         b: The other.
+        same_file: Whether both are of one file, whose explicit pairs count.
 
     Returns:
-        Sliding friction of two shapes of MJCFs by MuJoCo's rule; at least their own torsional and
-        rolling friction; all else from both surfaces, see :func:`combine`.
+        Sliding friction of two shapes of MJCFs by MuJoCo's rule, or that of their pair; at least
+        their own torsional and rolling friction; all else from both surfaces, see :func:`combine`.
     """
-    friction, torsional, rolling = a.friction_with(b)
+    own = dict(a.partners).get(b.source) if same_file else None
+    friction, torsional, rolling = own or a.friction_with(b)
     material = given or combine(_surface(surfaces[0], a), _surface(surfaces[1], b))
     if given is None and friction is not None:
         material = material._replace(friction=friction)

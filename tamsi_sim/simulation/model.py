@@ -495,7 +495,7 @@ class _Builder:
                 return None
             surfaces, given = (surface_of(*pair[0]), surface_of(*pair[1])), material_of(*pair)
             shapes, (one, other) = (self.shapes[a], self.shapes[b]), (needed[a], needed[b])
-            material = contact_of_shapes(given, surfaces, *shapes)
+            material = contact_of_shapes(given, surfaces, *shapes, pair[0][0] == pair[1][0])
             if given is None and one is not None and other is not None:
                 enough = max(one, other) / points_of(shapes)
                 return material._replace(stiffness=max(material.stiffness, enough))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from pathlib import Path
 
 from contact_core.base.errors import ModelError, ModelWarning, choices
 from contact_core.model.elements import place
-from contact_core.model.mjcf.document import MAIN
+from contact_core.model.mjcf.document import COMPILER, MAIN
 
 # Attributes that are names, or name something.
 _NAMES = {
@@ -61,8 +61,12 @@ def _attached(
     spot: str,
 ) -> ElementTree.Element:
     """A frame with the bodies of a model; its other sections join those of the whole."""
-    if _settings(root) != _settings(model):
-        raise ModelError(f"{spot}: its compiler has {_settings(model)}, not {_settings(root)}")
+    theirs, ours = (
+        dict(_settings(model) - _settings(root)),
+        dict(_settings(root) - _settings(model)),
+    )
+    if theirs or ours:
+        raise ModelError(f"{spot}: its compiler has {theirs}, not {ours}")
     if any(child.tag != "default" for default in root.findall("default") for child in default):
         raise ModelError(f"{spot}: the main default has content (valid: classes)")
     if model.find("keyframe") is not None:
@@ -101,11 +105,7 @@ def _section(root: ElementTree.Element, tag: str) -> ElementTree.Element:
     return ElementTree.SubElement(root, tag) if found is None else found
 
 
-def _settings(root: ElementTree.Element) -> dict[str, str]:
-    """What a compiler is told that changes what the file means."""
-    return {
-        key: value
-        for compiler in root.findall("compiler")
-        for key, value in compiler.attrib.items()
-        if key not in _APART
-    }
+def _settings(root: ElementTree.Element) -> Set[tuple[str, str]]:
+    """What a compiler does that changes what the file means."""
+    said = {k: v for compiler in root.findall("compiler") for k, v in compiler.attrib.items()}
+    return {key: value for key, value in {**COMPILER, **said}.items() if key not in _APART}.items()

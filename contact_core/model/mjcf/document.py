@@ -31,22 +31,21 @@ _BOOLEANS = {"true": True, "false": False}
 # Settings that do not change what is simulated.
 _BESIDE = {"alignfree", "convexhull", "discardvisual", "fitaabb", "fusestatic", "saveinertial",
            "texturedir", "usethread"}  # fmt: skip
-_COMPILER = {
+COMPILER = {
     "angle": "degree", "eulerseq": "xyz", "autolimits": "true", "boundmass": "0",
     "boundinertia": "0", "settotalmass": "-1", "balanceinertia": "false",
     "inertiafromgeom": "auto", "inertiagrouprange": "0 5", "coordinate": "local",
 }  # fmt: skip
+"""Settings of the compiler where a file says nothing."""
 
 
 def _compiler(root: ElementTree.Element) -> dict[str, str]:
     """All settings of the compiler; a later one of the same name wins."""
-    settings = dict(_COMPILER)
+    settings = dict(COMPILER)
     for element in root.findall("compiler"):
         for key, value in element.attrib.items():
-            if key not in _COMPILER and key not in _BESIDE:
-                raise ModelError(
-                    f"compiler: unknown setting {key}='{value}' ({choices(_COMPILER)})"
-                )
+            if key not in COMPILER and key not in _BESIDE:
+                raise ModelError(f"compiler: unknown setting {key}='{value}' ({choices(COMPILER)})")
             settings[key] = value
     return settings
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -62,7 +62,8 @@ class Geom:
         priority: Whose contact parameters hold: those of the greater one.
         friction: Sliding; torsional and rolling [m].
         mesh: Attributes of its mesh; empty for all others.
-        partners: Names of geoms that it touches whatever the bits say.
+        partners: Names of geoms that it touches whatever the bits say, each with sliding friction,
+            and torsional and rolling friction [m].
         color: (4) red, green, blue, opacity in 0..1.
     """
 
@@ -81,7 +82,7 @@ class Geom:
     friction: tuple[float, float, float]
     mesh: Mapping[str, str]
     color: np.ndarray
-    partners: frozenset[str] = frozenset()
+    partners: frozenset[tuple[str, tuple[float, float, float]]] = frozenset()
 
     @property
     def seen(self) -> bool:
@@ -348,6 +349,28 @@ def read_geom(
         raise ModelError(f"{where}: {error}") from error
 
 
+def pair_friction(attributes: Mapping[str, str], notes: list[str]) -> tuple[float, float, float]:
+    """Return sliding, torsional and rolling friction of an explicit pair, whatever its geoms have.
+
+    Args:
+        attributes: Of the pair, with those of its class.
+        notes: Gets what is simulated differently.
+
+    Raises:
+        ModelError: If its friction is negative, or there is no such condim.
+    """
+    condim, given = _condim(attributes), numbers(attributes, "friction")
+    own = [given[k] for k in (0, 2, 3) if k < len(given)]
+    if any((around != around[0]).any() for around in (given[:2], given[3:]) if len(around)):
+        notes.append(f"pair friction='{attributes['friction']}' taken the same all around")
+    sliding, torsional, rolling = _complete_friction(own, attributes)
+    return (
+        sliding if condim >= CONDIMS[1] else 0.0,
+        torsional if condim >= CONDIMS[2] else 0.0,
+        rolling if condim >= CONDIMS[3] else 0.0,
+    )
+
+
 def _condim(attributes: Mapping[str, str]) -> int:
     """Return the number of directions of its contacts."""
     condim = int(number(attributes, "condim", "3"))
@@ -358,8 +381,13 @@ def _condim(attributes: Mapping[str, str]) -> int:
 
 def _friction(attributes: Mapping[str, str]) -> tuple[float, float, float]:
     """Return its friction; what is not given is MuJoCo's default."""
-    given = numbers(attributes, "friction")[:3]
-    if (given < 0.0).any():
+    return _complete_friction(numbers(attributes, "friction")[:3], attributes)
+
+
+def _complete_friction(
+    given: Iterable[float], attributes: Mapping[str, str]
+) -> tuple[float, float, float]:
+    if any(value < 0.0 for value in given):
         raise ModelError(f"friction must be >= 0, got {attributes['friction']!r}")
     sliding, torsional, rolling = (*map(float, given), *FRICTION[len(given) :])
     return sliding, torsional, rolling

@@ -31,6 +31,7 @@ class MjcfJoints:
         rests: Joint with one coordinate -> its springref [rad or m].
         springs: Joint -> stiffness [Nm/rad or N/m] and coordinate where it exerts nothing.
         limits: Joint -> greatest effort of all its actuators [Nm or N].
+        armatures: Of tendons: coefficients by joint, and armature [kg or kg m^2].
     """
 
     def __init__(self, document: Document, tree: pin.Model, notes: list[str]) -> None:
@@ -45,6 +46,7 @@ class MjcfJoints:
         self.rests: dict[str, float] = {}
         self.springs: dict[str, tuple[float, float]] = {}
         self.limits: dict[str, float] = {}
+        self.armatures: list[tuple[Mapping[str, float], float]] = []
         self._document, self._tree, self._notes = document, tree, notes
         # Joint -> time constant [s] and damping ratio of its spring.
         self._relaxations: dict[str, tuple[float, float]] = {}
@@ -171,11 +173,15 @@ class MjcfJoints:
         Returns:
             1 / (c M^-1 c^T) [kg m^2 or kg]; zero if nothing is pushed.
         """
-        pushed = np.zeros(self._tree.nv)
-        for name, coefficient in coefficients.items():
-            pushed[self._tree.joints[self._tree.getJointId(name)].idx_v] = coefficient
+        pushed = self._row(coefficients)
         yielding = float(pushed @ self._mobility() @ pushed)
         return 1.0 / yielding if yielding > 0.0 else 0.0
+
+    def _row(self, coefficients: Mapping[str, float]) -> np.ndarray:
+        row = np.zeros(self._tree.nv)
+        for name, coefficient in coefficients.items():
+            row[self._tree.joints[self._tree.getJointId(name)].idx_v] = coefficient
+        return row
 
     def _mobility(self) -> np.ndarray:
         """Inverse of the mass matrix at the start."""
@@ -183,7 +189,11 @@ class MjcfJoints:
         for name, start in self.starts.items():
             q[self._tree.joints[self._tree.getJointId(name)].idx_q] = start
         matrix = np.triu(pin.crba(self._tree, self._tree.createData(), q))
-        return np.linalg.pinv(matrix + np.triu(matrix, 1).T)
+        matrix += np.triu(matrix, 1).T
+        for coefficients, armature in self.armatures:
+            row = self._row(coefficients)
+            matrix += armature * np.outer(row, row)
+        return np.linalg.pinv(matrix)
 
     def relax_springs(self) -> None:
         """Give springs and dampers their times, as MuJoCo does: by what a joint moves at the start.

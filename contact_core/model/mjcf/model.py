@@ -35,6 +35,7 @@ from contact_core.model.mjcf.tendon import (
     follower_limits,
     kept_lengths,
     read_tendons,
+    tendon_armatures,
 )
 from contact_core.model.moving_body import ModelKeyframe, Tendon
 
@@ -169,10 +170,9 @@ class _Reader:
         if self.free:
             self._check_fixed()
         self._read_children()
-        self.geoms = paired(self.document, self.geoms)
+        self.geoms = paired(self.document, self.geoms, self.notes)
         if self.weigh:
             self._finish_tree()
-            self.joints.relax_springs()
         round_ones = [g.name for g in self.geoms if g.kind == "ellipsoid" and g.touches]
         if round_ones:
             self.notes.append(
@@ -187,6 +187,9 @@ class _Reader:
         tendons, bounds = read_tendons(
             self.document, lengths, self.joints.rests, self.repair, self.notes
         )
+        if self.weigh:
+            self.joints.armatures = list(tendon_armatures(self.document, lengths))
+            self.joints.relax_springs()
         own = self.joints.limits | {name: t.law.effort for name, t in tendons.items()}
         actuators, limits = read_actuators(
             self.document, ranges, floating, own, lengths, tendons,
@@ -457,7 +460,7 @@ class _Reader:
         apart = frozenset({*excluded(self.document, self.bodies), *self._joined()})
         owners = {geom.name: geom.body for geom in self.geoms}
         for geom in self.geoms:
-            for partner in geom.partners:
+            for partner, _ in geom.partners:
                 if frozenset((geom.body, owners[partner])) in apart:
                     raise ModelError(
                         f"contact pair '{geom.name}' and '{partner}': their bodies are joined or "

@@ -13,7 +13,7 @@ import pinocchio as pin
 
 from contact_core.base.errors import ModelError, choices
 from contact_core.model.mjcf.document import Document, number, numbers, unit, vector
-from contact_core.model.mjcf.geom import Geom
+from contact_core.model.mjcf.geom import Geom, pair_friction
 
 WORLD = "world"
 EARTH = "0 0 -9.81"
@@ -184,23 +184,26 @@ def excluded(document: Document, bodies: Collection[str]) -> Iterator[frozenset[
             raise ModelError(f"contact: unknown '{element.tag}' (valid: exclude, pair)")
 
 
-def paired(document: Document, geoms: Sequence[Geom]) -> list[Geom]:
+def paired(document: Document, geoms: Sequence[Geom], notes: list[str]) -> list[Geom]:
     """Return geoms with those that they touch by an explicit pair.
 
     Args:
         document: The file.
         geoms: All geoms.
+        notes: Gets what is simulated differently.
 
     Raises:
-        ModelError: If there is no such geom.
+        ModelError: If there is no such geom, or a friction cannot be.
     """
-    partners: dict[str, set[str]] = {geom.name: set() for geom in geoms}
+    partners: dict[str, set[tuple[str, tuple[float, float, float]]]]
+    partners = {geom.name: set() for geom in geoms}
     for element in document.sections("contact"):
         if element.tag == "pair":
             names = [element.get(key, "") for key in ("geom1", "geom2")]
             for name in names:
                 if name not in partners:
                     raise ModelError(f"contact pair: no geom '{name}' ({choices(partners)})")
+            friction = pair_friction(document.attributes(element), notes)
             for one, other in (names, names[::-1]):
-                partners[one].add(other)
+                partners[one].add((other, friction))
     return [replace(geom, partners=frozenset(partners[geom.name])) for geom in geoms]

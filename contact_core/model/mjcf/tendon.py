@@ -114,6 +114,21 @@ def fixed_tendons(
     return lengths
 
 
+def tendon_armatures(
+    document: Document, lengths: Mapping[str, Length]
+) -> Iterator[tuple[Mapping[str, float], float]]:
+    """Yield coefficients of tendons that have an armature, and that [kg or kg m^2].
+
+    Args:
+        document: The file.
+        lengths: See :func:`fixed_tendons`.
+    """
+    for name, element in document.named("tendon", "tendon"):
+        armature = number(document.attributes(element), "armature", "0")
+        if armature and name in lengths:
+            yield lengths[name].coefficients, armature
+
+
 def read_tendons(
     document: Document,
     lengths: Mapping[str, Length],

@@ -142,7 +142,8 @@ class PlacedShape:
         torsional: Its own torsional friction [m].
         rolling: Its own rolling friction [m].
         source: What it is called in a MJCF, also if it is a part of that.
-        partners: Sources of the same file that it touches whatever the bits say.
+        partners: Sources of the same file that it touches whatever the bits say, each with sliding,
+            torsional and rolling friction, see :meth:`friction_with`.
     """
 
     name: str
@@ -159,14 +160,14 @@ class PlacedShape:
     torsional: float = 0.0
     rolling: float = 0.0
     source: str = ""
-    partners: frozenset[str] = frozenset()
+    partners: frozenset[tuple[str, tuple[float, float, float]]] = frozenset()
 
     @property
-    def own_contact(self) -> tuple[float | None, ...]:
+    def own_contact(self) -> tuple[object, ...]:
         """What it says itself of how it touches."""
         return (
             self.condim, self.priority, self.stiffness, self.dissipation, self.friction,
-            self.torsional, self.rolling,
+            self.torsional, self.rolling, self.source if self.partners else "", self.partners,
         )  # fmt: skip
 
     def friction_with(self, other: PlacedShape) -> tuple[float | None, float, float]:

@@ -44,6 +44,15 @@ def test_models_are_attached_as_in_mujoco(tmp_path, monkeypatch):
     assert set(model.actuators) == {"left_m", "left_p", "right_m", "right_p"}
 
 
+def test_a_part_may_say_what_holds_anyway(tmp_path):
+    said = '<compiler angle="degree" autolimits="true"/>'
+    part = ARM.replace('<compiler angle="radian" meshdir="there"/>', said)
+    whole = WHOLE.replace('<compiler angle="radian"/>', "")
+    assert said in part
+    assert "compiler" not in whole
+    assert "left_i" in read_mjcf(read_urdf(written(tmp_path, part, whole))).starts
+
+
 def test_keyframes_of_attached_models_are_named(tmp_path):
     keys = '<keyframe><key name="up" qpos="1 0.5"/></keyframe>'
     path = written(tmp_path, ARM.format(keys))

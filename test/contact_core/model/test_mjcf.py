@@ -56,13 +56,17 @@ def test_a_ball_joint_has_the_same_armature_and_damping_about_all_axes():
     np.testing.assert_allclose(only.inertia.lever, [-1.0, 0.0, 0.0])
 
 
-def test_a_springdamper_has_the_stiffness_and_damping_of_mujoco():
+@pytest.mark.parametrize("armature", [0.0, 0.4])
+def test_a_springdamper_has_the_stiffness_and_damping_of_mujoco(armature):
     mujoco = pytest.importorskip("mujoco")
     inner = '<geom size="0.3"/><joint name="{}" type="slide" stiffness="3" springdamper="0.5 2"/>'
     text = mjcf(
         '<body name="a"><joint name="i" axis="1 2 0" ref="0.4" armature="0.1" springref="0.2" '
         'springdamper="0.02 0.7"/><geom type="box" size="1 0.2 0.3" pos="1 0 0"/>'
         f'<body pos="1 0 0">{inner.format("j")}</body></body><body>{inner.format("k")}</body>',
+        f'<tendon><fixed name="t" armature="{armature}"><joint joint="i" coef="0.5"/>'
+        '<joint joint="j" coef="-2"/></fixed></tendon>',
+        '<actuator><position joint="j" kp="9" dampratio="0.8"/></actuator>',
         compiler='angle="radian"',
     )
     model, found = mujoco.MjModel.from_xml_string(text), read_mjcf(text)
@@ -70,6 +74,8 @@ def test_a_springdamper_has_the_stiffness_and_damping_of_mujoco():
     np.testing.assert_allclose(stiffness, model.jnt_stiffness, rtol=1e-9)
     np.testing.assert_allclose(found.tree.damping, model.dof_damping, rtol=1e-9)
     assert found.springs["i"][1] == 0.2
+    (servo,) = found.actuators.values()
+    assert servo.damping == pytest.approx(-model.actuator_biasprm[0, 2], rel=1e-9)
 
 
 @pytest.mark.parametrize(
