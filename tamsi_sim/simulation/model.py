@@ -50,6 +50,8 @@ MAX_START = 1e-3
 # a scene has room for at least.
 POINTS_PER_SHAPE, MIN_POINTS = 8, 512
 EARTH = (0.0, 0.0, -9.81)
+ROUNDED = 1e-3
+"""Share of an inertia that rounding may change."""
 Item = TypeVar("Item")
 _APART = "valid: names that differ also where they are INSTANCE/NAME"
 
@@ -232,6 +234,7 @@ class _Builder:
                 starts[body.joint] = tuple(pin.SE3ToXYZQUAT(instance.placement * own))
             if body.mimic is None:
                 self._add_dofs(instance, body, starts[body.joint], velocities[body.joint])
+        _warn_if_far(instance, articulation.bodies, starts)
         for body in articulation.bodies:
             self._add_body(instance, body, first_body)
         tied = [
@@ -568,6 +571,29 @@ class _Builder:
             rows.hulls["shapes"] += hull
         rows.hulls["first_shape"].append(len(rows.hulls["shapes"]))
         return hulls
+
+
+def _warn_if_far(
+    instance: Instance, bodies: Sequence[MovingBody], starts: Mapping[str, Sequence[float]]
+) -> None:
+    """Warn where rounding takes part of an inertia: it counts about the origin of the world."""
+    places = [np.array(starts[body.joint][:3]) for body in bodies if body.kind == FREE]
+    away = max(float(np.linalg.norm(x)) for x in (instance.placement.translation, *places))
+    lost = max(
+        (
+            float(np.finfo(float).eps * body.inertia.mass * away**2 / least)
+            for body in bodies
+            if (least := np.linalg.eigvalsh(body.inertia.inertia)[0]) > 0.0
+        ),
+        default=0.0,
+    )
+    if lost > ROUNDED:
+        warnings.warn(
+            f"{instance.name}: {away:.3g} m from the world's origin rounding changes its inertia "
+            f"by up to {lost:.1%} (valid: nearer, with the origin where things move)",
+            ModelWarning,
+            stacklevel=5,
+        )
 
 
 def _add_laws(

@@ -284,6 +284,15 @@ def test_friction_of_a_pair_that_differs_by_direction_is_named():
         World().add("m", text).build()
 
 
+def test_where_rounding_takes_an_inertia_a_warning_says_so(recwarn):
+    grain = """<mujoco><worldbody><body name="b"><freejoint/><geom type="box" size="0.005 0.005
+      0.005" mass="1e-3"/></body></worldbody></mujoco>"""
+    World().add("near", grain, xyz=(1e3, 0.0, 0.0)).build()
+    assert not recwarn.list
+    with pytest.warns(ModelWarning, match=r"far: 1e\+06 m .* inertia by up to 1.* nearer"):
+        World().add("far", grain, xyz=(0.0, 1e6, 0.0)).build()
+
+
 def test_bodies_that_start_inside_each_other_pass_through_each_other_if_asked_to():
     text = balls().replace('pos="0 0 0.3"', 'pos="0 0 0.12"')
     with pytest.raises(ModelError, match=r"low and balls/high start 180 mm inside"):
