@@ -20,6 +20,9 @@ REACHED = 1e-9
 MAX_PAUSE = 10
 """After so many steps without a command the next one tells nothing of its speed."""
 
+BRIDGED = 3
+"""So many cycles without an answer a robot may go on at its pace; after more it rests."""
+
 
 @dataclass(frozen=True)
 class GateConfig:
@@ -94,9 +97,27 @@ class Gate:
         self._highest = np.maximum(self._limits[1], position)
         self._target, self._pause = self.position, 0
 
-    def rest(self) -> None:
-        """Take note that nothing was sent for a while: the robot holds what it had last."""
-        self.velocity = np.zeros(self.position.size)
+    def go_on(
+        self, missed: int, period: float, commanded: NDArray[np.float64] | None = None
+    ) -> None:
+        """Take note that nothing was sent for a while.
+
+        The robot held what it had last, or went on at its pace for some cycles: where it says what
+        it is commanded, from there; or else from half of the way that one answer does not bridge.
+
+        Args:
+            missed: How many answers it did not get.
+            period: Time between two of them [s].
+            commanded: (n) what the robot said last of where it is commanded [rad].
+        """
+        way = min(missed, BRIDGED) * period * self.velocity
+        gone = 0.5 * (1.0 - 1.0 / missed) * way
+        if commanded is not None:
+            gone = np.clip(commanded - self.position, np.minimum(way, 0.0), np.maximum(way, 0.0))
+        self.position = np.clip(self.position + gone, self._lowest, self._highest)
+        if missed > BRIDGED:
+            self.velocity = np.zeros(self.position.size)
+        self._pause += missed
 
     @property
     def at_rest(self) -> bool:

@@ -241,9 +241,9 @@ class ClientSession:
     ) -> NDArray[np.float64]:
         """Let a command pass, or brake."""
         last = message.sequence if self._answered is None else self._answered
-        if _ahead(message.sequence, last) > message.multiplier:
-            # The cabinet may have held what it had: to go on at once would be a jump of speed.
-            self._gate.rest()
+        missed = (_ahead(message.sequence, last) - 1) // message.multiplier
+        if missed > 0:
+            self._gate.go_on(missed, self.answer_period, message.commanded)
         wanted = None
         if self.commanded and command is not None and self.is_new(command):
             self._used, wanted = command

@@ -37,7 +37,8 @@ CHANGE = st.lists(NUMBER, min_size=JOINTS, max_size=JOINTS)
     acceleration=st.floats(0.5, 1000.0),
     jump=st.floats(1e-3, 1.0),
     milliseconds=st.integers(1, 100),
-    rests=st.sets(st.integers(0, 60)),
+    outages=st.dictionaries(st.integers(0, 60), st.integers(1, 20)),
+    commanded=st.one_of(st.none(), CHANGE),
     start=st.lists(st.floats(-3.0, 3.0), min_size=JOINTS, max_size=JOINTS),
 )
 def test_no_step_is_beyond_a_limit_whatever_is_asked_for(
@@ -45,7 +46,8 @@ def test_no_step_is_beyond_a_limit_whatever_is_asked_for(
     acceleration: float,
     jump: float,
     milliseconds: int,
-    rests: set[int],
+    outages: dict[int, int],
+    commanded: list[float] | None,
     start: list[float],
 ) -> None:
     period = 1e-3 * milliseconds
@@ -54,9 +56,14 @@ def test_no_step_is_beyond_a_limit_whatever_is_asked_for(
     highest = np.maximum(HIGHEST - 0.01, start)
     before, velocity = np.array(start), np.zeros(JOINTS)
     for k, change in enumerate(changes):
-        if k in rests:
-            made.rest()
-            velocity = np.zeros(JOINTS)
+        if k in outages:
+            told = None if commanded is None else np.nan_to_num(np.array(commanded))
+            made.go_on(outages[k], period, told)
+            gone = (made.position - before) / period
+            # On its way, and no farther than what it would have gone.
+            assert (gone * velocity >= -1e-9).all()
+            assert (np.abs(gone) <= outages[k] * np.abs(velocity) + 1e-6).all()
+            before, velocity = made.position, made.velocity
         with np.errstate(over="ignore", invalid="ignore"):
             wanted = None if change is None else before + np.array(change)
         position = made.step(wanted, period)

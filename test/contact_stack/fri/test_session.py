@@ -253,6 +253,36 @@ def test_after_answers_that_were_not_asked_for_it_begins_at_rest() -> None:
     assert client.session.lost == 4
 
 
+@pytest.mark.parametrize(("version", "missed"), [("1.15", 1), ("1.15", 3), ("2.5", 1), ("2.5", 2)])
+@pytest.mark.parametrize("extrapolates", [False, True])
+def test_datagrams_that_get_lost_turn_no_motion_round(
+    version: str, missed: int, extrapolates: bool
+) -> None:
+    """The robot goes on at its pace, or holds; that of FRI 1 says which."""
+    client = Client(version)
+    client.begin()
+    target, robot, speeds = np.array(HOME), [HOME[0]], []
+    for k in range(160):
+        target[0] += min(k, 40) * 5e-5
+        client.tell(target.copy())
+        datagram = client.script.next(COMMANDING_ACTIVE, position=(robot[-1], *HOME[1:]))
+        if 100 <= k < 100 + missed:
+            client.now += 5e-3
+            robot.append(robot[-1] + (robot[-1] - robot[-2] if extrapolates else 0.0))
+        else:
+            answered = position(client.hear(datagram))
+            assert answered is not None
+            robot.append(answered[0])
+        speeds.append((robot[-1] - robot[-2]) / 5e-3)
+    assert min(speeds) >= -1e-9
+    steady = 0.4
+    if extrapolates and version == "1.15":
+        assert np.abs(np.diff(speeds[60:])).max() < 1e-6
+    step = ACCELERATION * 5e-3
+    assert np.abs(np.diff(speeds)).max() <= (0.5 + 0.5 * missed) * steady + step + 1e-6
+    assert speeds[-1] == pytest.approx(steady) and robot[-1] == pytest.approx(target[0])
+
+
 def test_a_cabinet_that_sends_faster_than_it_says_moves_the_arm_no_faster() -> None:
     steps = []
     for hurry in (0, 4_000_000):
