@@ -275,7 +275,7 @@ def run_cabinet(
         lasts: For how long [s]; None for the fault's own time.
     """
     period = fake.config.period * NANOSECONDS // 1000
-    somebody = ClientConnection(*connection.client)
+    somebody = ClientConnection(*connection.client, source=":0")
     enter_real_time(RealTimeConfig())
     start = due = time.monotonic_ns()
     try:

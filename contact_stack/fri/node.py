@@ -36,7 +36,7 @@ from contact_stack.fri.answering import AnsweringReport, AnsweringSetup, Heard
 from contact_stack.fri.gate import GateConfig
 from contact_stack.fri.link import Link
 from contact_stack.fri.session import ORDINARY_PERIOD, SessionStatus
-from contact_stack.fri.wire import CabinetMessage, LinkQuality
+from contact_stack.fri.wire import UNTOLD, CabinetMessage, LinkQuality
 
 NAME = "fri_driver"
 
@@ -267,6 +267,8 @@ def _address_of(host: str) -> str:
 
 def _held_by(message: CabinetMessage) -> str:
     """Say why a robot that is commanded may not move, or not well; empty if nothing is known."""
+    if message.safety == UNTOLD:
+        return "it does not tell its safety state: see its panel"
     if message.safety != NORMAL_OPERATION:
         return "it has stopped for safety: see its panel"
     if message.drives != DRIVES_ACTIVE:

@@ -30,8 +30,14 @@ SEQUENCES = 2**32
 ORDINARY_PERIOD = 5
 """A process without real-time scheduling answers no faster [ms]."""
 
-HASTY = 0.5
+HASTY = 0.9
 """Share of the time between two answers below which what the cabinet says of it is not believed."""
+
+SMOOTHING = 0.1
+"""Share of the last time between two answers in their mean, for a cabinet without a clock."""
+
+AWAY = 0.5
+"""An interpolator that is farther from where the robot is leads it astray [rad]."""
 
 MISSES = 3
 """After so many answers without a command none is waited for."""
@@ -56,6 +62,7 @@ class SessionStatus(Enum):
     NO_COMMANDS = "waiting for no commands of joints: choose position commands in its application"
     NO_OVERLAY = "waiting without a joint overlay: choose one in its application"
     NO_CONTROL = "not controlled: choose position or impedance control in its application"
+    ELSEWHERE = "about to be commanded, with its interpolator elsewhere: start the motion again"
     NO_INTERPOLATOR = "silent about its interpolator: set the parameter version to that of FRI"
     TOO_FAST = (
         f"sending faster than every {ORDINARY_PERIOD} ms, which needs real-time permission: see "
@@ -135,6 +142,7 @@ class ClientSession:
         self.sent: NDArray[np.float64] | None = None
         self._heard = self._used = 0.0
         self._missed = self._stamp = self._answered_stamp = 0
+        self._answered_at, self._pace = -np.inf, np.inf
         self._answered: int | None = None
         self._began: tuple[int, int] | None = None
 
@@ -233,6 +241,7 @@ class ClientSession:
         answer = wire.encode(self._answers % SEQUENCES, message.sequence, position, self._version)
         self._answers += 1
         self._answered, self._answered_stamp = message.sequence, message.stamp
+        self._answered_at = now
         self.sent = position
         return answer
 
@@ -251,11 +260,20 @@ class ClientSession:
         else:
             self._missed += 1
             self.repeats += not self._gate.at_rest
-        # Of a cabinet that sends faster than it says, the arm would move faster than it may.
-        elapsed = 1e-9 * (message.stamp - self._answered_stamp)
-        known = 0 not in (message.stamp, self._answered_stamp)
-        hasty = known and elapsed < HASTY * self.answer_period
-        return self._gate.step(wanted, max(elapsed, 1e-6) if hasty else self.answer_period)
+        return self._gate.step(wanted, self._true_period(message, now))
+
+    def _true_period(self, message: CabinetMessage, now: float) -> float:
+        """Return the time since the last answer [s], no more than the cabinet says.
+
+        Of one that sends faster than it says, the arm would move faster than it may.
+        """
+        said = self.answer_period
+        longest = 2.0 * said  # of an answer that was late, or the first
+        arrived, before = min(now - self._answered_at, longest), min(self._pace, longest)
+        self._pace = elapsed = before + SMOOTHING * (arrived - before)
+        if 0 not in (message.stamp, self._answered_stamp):
+            elapsed = 1e-9 * (message.stamp - self._answered_stamp)
+        return max(elapsed, 1e-6) if elapsed < HASTY * said else said
 
     def _check_order(self, message: CabinetMessage) -> None:
         """Refuse what is older than the latest message, or far beyond it.
@@ -319,8 +337,11 @@ class ClientSession:
             return SessionStatus.NO_OVERLAY
         if message.control not in CONTROLLED:
             return SessionStatus.NO_CONTROL
-        if message.interpolated is None and message.session is SessionState.COMMANDING_WAIT:
-            return SessionStatus.NO_INTERPOLATOR
+        if message.session is SessionState.COMMANDING_WAIT:
+            if message.interpolated is None:
+                return SessionStatus.NO_INTERPOLATOR
+            if np.abs(message.interpolated - message.position).max() > AWAY:
+                return SessionStatus.ELSEWHERE
         if not self.fast and message.period * message.multiplier < ORDINARY_PERIOD:
             return SessionStatus.TOO_FAST
         return None

@@ -65,6 +65,10 @@ FIELDS = {
 """Message -> its fields: tag, name and type, and whether it is required or repeated."""
 
 
+UNTOLD = -1
+"""Safety state, operation mode or control mode that a cabinet does not tell."""
+
+
 class SessionState(IntEnum):
     """What the cabinet and its client are about to do."""
 
@@ -144,7 +148,7 @@ class CabinetMessage:
             4 poses.
         overlay: Of its motion: 0 none, 1 of joints, 2 cartesian.
         tracking: How well commands are followed, 0 to 1.
-        safety: 0 for normal operation.
+        safety: 0 for normal operation, or UNTOLD, as the next and the last one.
         operation: 0 T1, 1 T2, 2 automatic.
         drives: 1 in transition, 2 active; in transition unless all joints agree.
         control: 0 position, 1 cartesian impedance, 2 joint impedance, 3 none.
@@ -231,10 +235,10 @@ def decode(data: bytes, version: str) -> CabinetMessage:
         command_mode=ipo.command_mode,
         overlay=ipo.overlay,
         tracking=ipo.tracking,
-        safety=message.robot.safety,
-        operation=message.robot.operation,
+        safety=_told(message.robot, "safety"),
+        operation=_told(message.robot, "operation"),
         drives=drives.pop() if len(drives) == 1 else 1,
-        control=message.robot.control,
+        control=_told(message.robot, "control"),
     )
 
 
@@ -336,6 +340,11 @@ def _message(data: bytes) -> Any:
     except _decode_error():
         return None
     return message if message.IsInitialized() else None
+
+
+def _told(part: Any, name: str) -> int:
+    """Return a number; what is left out is not the first of its kind."""
+    return int(getattr(part, name)) if part.HasField(name) else UNTOLD
 
 
 def _joints(message: Any, what: str, largest: float, idle: bool) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ from tiny_fri_client import START, TinyClient
 from contact_core.base.errors import ConfigError
 from contact_core.robot.description import RobotDescription
 from contact_core.robot.scene import Scene
-from contact_experiments.fake import DRIVERS, FakeArm, FakeConfig, Wall, command
+from contact_experiments.fake import DRIVERS, FakeArm, FakeConfig, Wall, cabinet, command
 from contact_experiments.fake.cabinet import FakeCabinet, SceneBody, SpringBody
 from contact_experiments.fake.cabinet_faults import CABINET_FAULTS
 from contact_stack.cli import main
@@ -491,3 +491,19 @@ def test_a_number_that_no_device_can_have_is_refused(
         main(["fake", *words])
     error = capsys.readouterr().err
     assert f"argument {words[1]}: " in error and valid in error
+
+
+def test_a_client_may_be_on_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then the cabinet sends from the client's port, and somebody else from any other one."""
+    run = with_fault("late_messages")
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cabinet, "enter_real_time", lambda config: None)
+    monkeypatch.setattr(run.fake, "cycle", interrupted)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+        free.bind(("", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(KeyboardInterrupt):
+        cabinet.run_cabinet(run.fake, ClientConnection("192.0.2.1", port), "", 0.0, None)
