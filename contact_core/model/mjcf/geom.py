@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -385,7 +385,7 @@ def _friction(attributes: Mapping[str, str]) -> tuple[float, float, float]:
 
 
 def _complete_friction(
-    given: Iterable[float], attributes: Mapping[str, str]
+    given: Collection[float], attributes: Mapping[str, str]
 ) -> tuple[float, float, float]:
     if any(value < 0.0 for value in given):
         raise ModelError(f"friction must be >= 0, got {attributes['friction']!r}")
