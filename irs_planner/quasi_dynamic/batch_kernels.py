@@ -172,6 +172,7 @@ def jacobian_batch(
 def barrier_jacobian_batch(
     batch: StepBatch,
     weight: float,
+    share: np.ndarray,
     width: float,
     states: np.ndarray,
     inputs: np.ndarray,
@@ -187,6 +188,7 @@ def barrier_jacobian_batch(
     Args:
         batch: Objective and contacts.
         weight: w = 1 / kappa [J].
+        share: (m) of that weight, which the barrier of every row has.
         width: Smoothing width [m, rad].
         states: (N, n) q.
         inputs: (N, n_a) u.
@@ -204,10 +206,12 @@ def barrier_jacobian_batch(
         velocity[:] = memory.velocity
         set_bound(rows, memory, model.time_step, 0.0)
         fill_gradient(model, states[i], inputs[i], memory.gradient)
-        if solved and solve_barrier(model, rows, memory, weight, velocity):
+        if solved and solve_barrier(model, rows, memory, weight, share, velocity):
             for k in range(states.shape[1]):
                 next_states[i, k] = states[i, k] + model.time_step * velocity[k]
-            differentiate_barrier(model, rows, memory, weight, state_jacobian[i], input_jacobian[i])
+            differentiate_barrier(
+                model, rows, memory, weight, share, state_jacobian[i], input_jacobian[i]
+            )
             continue
         set_bound(rows, memory, model.time_step, 0.0)
         if solve_step(model, rows, states[i], inputs[i], memory, next_states[i]):

@@ -26,9 +26,14 @@ MIN_LENGTH = 1e-12
 
 @kernel
 def solve_barrier(
-    model: SpringModel, rows: ContactRows, memory: StepMemory, weight: float, velocity: np.ndarray
+    model: SpringModel,
+    rows: ContactRows,
+    memory: StepMemory,
+    weight: float,
+    share: np.ndarray,
+    velocity: np.ndarray,
 ) -> bool:
-    """Minimise 1/2 v^T Q v + b^T v - w sum_i log(J_i v + phi_i / h) by Newton's method.
+    """Minimise 1/2 v^T Q v + b^T v - w sum_i c_i log(J_i v + phi_i / h) by Newton's method.
 
     Args:
         model: Q.
@@ -37,6 +42,7 @@ def solve_barrier(
             slacks s = J v + phi / h, ``projected`` the Cholesky factor of the Hessian at the
             solution.
         weight: w = 1 / kappa [J], > 0.
+        share: (m) c of every row, > 0.
         velocity: (n) a strictly feasible v; overwritten by the minimiser.
 
     Returns:
@@ -47,7 +53,7 @@ def solve_barrier(
     _add_product(rows.ray, velocity, slack)
     for _ in range(NEWTON_STEPS):
         _assemble(
-            model.hessian, memory.gradient, rows.ray, slack, weight, velocity, gradient,
+            model.hessian, memory.gradient, rows.ray, slack, weight, share, velocity, gradient,
             memory.projected,
         )  # fmt: skip
         if not factor_cholesky(memory.projected, n):
@@ -68,13 +74,13 @@ def solve_barrier(
                 curvature += direction[i] * model.hessian[i, k] * direction[k]
         length = 1.0
         for i in range(rate.shape[0]):
-            fall += rate[i] / slack[i]
+            fall += share[i] * (rate[i] / slack[i])
             if rate[i] < 0.0:
                 length = min(length, -BOUNDARY * slack[i] / rate[i])
         while length > MIN_LENGTH:
             change = length * (slope + weight * fall) + 0.5 * length**2 * curvature
             for i in range(rate.shape[0]):
-                change -= weight * math.log(1.0 + length * rate[i] / slack[i])
+                change -= weight * share[i] * math.log(1.0 + length * rate[i] / slack[i])
             if change <= 1e-4 * length * slope + ROUNDING * weight:
                 break
             length *= 0.5
@@ -91,18 +97,20 @@ def differentiate_barrier(
     rows: ContactRows,
     memory: StepMemory,
     weight: float,
+    share: np.ndarray,
     state_jacobian: np.ndarray,
     input_jacobian: np.ndarray,
 ) -> None:
     """Differentiate the barrier step: B = h^2 H^-1[:, a] K, A = I - H^-1 w G - [0 | B].
 
-    G = sum_i J_i^T Jn_i / s_i^2 with the slacks s = J v + phi / h; dJ/dq is neglected.
+    G = sum_i c_i J_i^T Jn_i / s_i^2 with the slacks s = J v + phi / h; dJ/dq is neglected.
 
     Args:
         model: Q, h, K.
         rows: The contact inequalities of that step.
         memory: As :func:`solve_barrier` left it.
         weight: w = 1 / kappa [J].
+        share: (m) c of every row.
         state_jacobian: (n, n) output: A.
         input_jacobian: (n, n_a) output: B.
     """
@@ -110,7 +118,7 @@ def differentiate_barrier(
     column = np.empty(n)
     change = np.zeros((n, n))  # w G^T
     for i in range(memory.bound.shape[0]):
-        _add_outer(weight / memory.bound[i] ** 2, rows.normal[i], rows.ray[i], change)
+        _add_outer(weight * share[i] / memory.bound[i] ** 2, rows.normal[i], rows.ray[i], change)
     for k in range(n):
         solve_cholesky(memory.projected, n, change[k])
         for j in range(n):
@@ -131,6 +139,7 @@ def _assemble(
     ray: np.ndarray,
     slack: np.ndarray,
     weight: float,
+    share: np.ndarray,
     velocity: np.ndarray,
     gradient: np.ndarray,
     hessian: np.ndarray,
@@ -144,10 +153,10 @@ def _assemble(
             hessian[i, k] = quadratic[i, k]
         gradient[i] = total
     for row in range(slack.shape[0]):
-        share = weight / slack[row]
+        force = weight * share[row] / slack[row]
         for i in range(n):
-            gradient[i] -= share * ray[row, i]
-        _add_outer(share / slack[row], ray[row], ray[row], hessian)
+            gradient[i] -= force * ray[row, i]
+        _add_outer(force / slack[row], ray[row], ray[row], hessian)
 
 
 @inner_kernel

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import Counter
+from functools import cached_property
 
 import numpy as np
 import pinocchio as pin
@@ -167,20 +169,42 @@ class QuasiDynamics(ContactDynamics):
         return self._with_outputs(next_q, result)
 
     def barrier_jacobians(
-        self, states: np.ndarray, inputs: np.ndarray, width: np.ndarray
+        self, states: np.ndarray, inputs: np.ndarray, width: np.ndarray, shared: bool = False
     ) -> Jacobians:
         """Differentiate the log-barrier step, see :meth:`ContactDynamics.barrier_jacobians`.
 
         A spring K displaced by the width stores about as much energy as the barrier:
         w = mean(K width^2). A neglects what that of :meth:`jacobians` does.
+
+        Args:
+            states: (N, n) x.
+            inputs: (N, m) u.
+            width: (m) distance over which contact is felt [m, rad].
+            shared: Whether all barriers between two bodies weigh as much together as otherwise each
+                of them: with many points where they may touch they are felt ever farther away.
         """
         q = self._coordinates(states)
         next_q, result = self._allocate(len(q))
         energy = float(np.mean(self.stiffness * width**2))
         batch_kernels.barrier_jacobian_batch(
-            self._prepare(q), energy, float(np.mean(width)), q, inputs, next_q, *result
+            self._prepare(q),
+            energy,
+            self._shares if shared else np.ones(self._shares.size),
+            float(np.mean(width)),
+            q,
+            inputs,
+            next_q,
+            *result,
         )
         return self._with_outputs(next_q, result)
+
+    @cached_property
+    def _shares(self) -> np.ndarray:
+        """(m) one over how many rays there are between the two bodies of each."""
+        bodies = [frozenset(pair) for pair in self.pair_names]
+        points = Counter(bodies)
+        shares = [1.0 / (len(self._edges) * points[pair]) for pair in bodies]
+        return np.repeat(shares, len(self._edges))
 
     def find_contacts(self, states: np.ndarray) -> ContactFrames:
         """Return the contact geometry of some states.

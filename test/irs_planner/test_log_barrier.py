@@ -1,5 +1,7 @@
 """The log-barrier step: derivatives, and its limit, the exact step."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from contact_steps import STARTS, contacts, random_steps
@@ -8,8 +10,10 @@ from irs_planner.quasi_dynamic import PlanarQuasiDynamics
 from irs_planner.scenes import load_scene
 
 
-def barrier_step(model, state, command, width):
+def barrier_step(model, state, command, width, shared=False):
     """Minimise the barrier objective by damped Newton steps in numpy; return q+."""
+    pairs = [tuple(sorted(pair)) for pair in model.pair_names]
+    share = np.repeat([0.5 / Counter(pairs)[pair] if shared else 1.0 for pair in pairs], 2)
     gap, _, normal, tangent = contacts(model, state)
     friction, h = model.friction[:, np.newaxis], model.time_step
     spring = model.spring_model(state)
@@ -17,30 +21,34 @@ def barrier_step(model, state, command, width):
     rays, bound = rays.reshape(-1, len(state)), np.repeat(gap, 2) / h
     pull = spring.stiffness * (command - state[list(model.commanded_states)])
     b = -h * np.concatenate((spring.load, pull))
-    weight = np.mean(spring.stiffness * width**2)
+    weight = np.mean(spring.stiffness * width**2) * share
     v = np.zeros(len(state))
     assert (bound > 0).all()
     for _ in range(100):
         slack = rays @ v + bound
-        gradient = spring.hessian @ v + b - weight * rays.T @ (1 / slack)
-        hessian = spring.hessian + weight * (rays.T / slack**2) @ rays
+        gradient = spring.hessian @ v + b - rays.T @ (weight / slack)
+        hessian = spring.hessian + (rays.T * weight / slack**2) @ rays
         step = -np.linalg.solve(hessian, gradient)
         length = 1.0
         while (rays @ (v + length * step) + bound <= 0).any():
             length *= 0.5
-        decrement = np.sqrt(-gradient @ step / weight)
+        decrement = np.sqrt(-gradient @ step / weight.min())
         v += min(length, 1.0 / (1.0 + decrement)) * step
     return state + h * v
 
 
-def test_input_jacobian_against_finite_differences():
+@pytest.mark.parametrize("shared", [False, True])
+def test_input_jacobian_against_finite_differences(shared):
     model = PlanarQuasiDynamics(load_scene("box_pushing"))
     width, step = np.full(2, 0.05), 1e-5
     for z in (-0.25, -0.12):
         state, command = np.array([0.0, 0.5, 0.1, 0.1, z]), np.array([0.15, z + 0.1])
-        found = model.barrier_jacobians(state[np.newaxis], command[np.newaxis], width).input[0]
+        at = state[np.newaxis], command[np.newaxis]
+        found = model.barrier_jacobians(*at, width, shared).input[0]
         for k, d in enumerate(step * np.eye(2)):
-            ahead, behind = (barrier_step(model, state, command + s * d, width) for s in (1, -1))
+            ahead, behind = (
+                barrier_step(model, state, command + s * d, width, shared) for s in (1, -1)
+            )
             np.testing.assert_allclose(found[:, k], (ahead - behind) / (2 * step), atol=1e-6)
 
 

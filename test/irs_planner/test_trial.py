@@ -78,7 +78,7 @@ class Rolling(ModelWorld):
 
     def spoil(self, before, after):
         after = after.copy()
-        after[1] -= 0.0006 * (np.abs(after - self.goal)[:2] < 0.02).all()
+        after[0] += 0.0006 * (np.abs(after - self.goal)[:2] < 0.02).all()
         return after
 
 
