@@ -21,7 +21,7 @@ MAX_PAUSE = 10
 """After so many steps without a command the next one tells nothing of its speed."""
 
 BRIDGED = 3
-"""So many cycles without an answer a robot may go on at its pace; after more it rests."""
+"""So many cycles without an answer a robot may go on at its pace; after more it comes to rest."""
 
 
 @dataclass(frozen=True)
@@ -98,22 +98,33 @@ class Gate:
         self._target, self._pause = self.position, 0
 
     def go_on(
-        self, missed: int, period: float, commanded: NDArray[np.float64] | None = None
+        self,
+        missed: int,
+        period: float,
+        commanded: NDArray[np.float64] | None,
+        measured: NDArray[np.float64],
     ) -> None:
         """Take note that nothing was sent for a while.
 
-        The robot held what it had last, or went on at its pace for some cycles: where it says what
-        it is commanded, from there; or else from half of the way that one answer does not bridge.
+        The robot held what it had last, or went on at its pace for some cycles and braked. It says
+        where it is commanded; or else, once it stands, where it is. Before, half of what more than
+        one answer does not bridge is gone, as far as that leaves the speed below its limit.
 
         Args:
             missed: How many answers it did not get.
             period: Time between two of them [s].
-            commanded: (n) what the robot said last of where it is commanded [rad].
+            commanded: (n) what the robot said last of where it is commanded [rad]; None if it does
+                not.
+            measured: (n) where it is [rad].
         """
-        way = min(missed, BRIDGED) * period * self.velocity
-        gone = 0.5 * (1.0 - 1.0 / missed) * way
-        if commanded is not None:
-            gone = np.clip(commanded - self.position, np.minimum(way, 0.0), np.maximum(way, 0.0))
+        way = missed * period * self.velocity
+        if commanded is None and missed <= BRIDGED:
+            next_speed = np.abs(self.velocity) + self._acceleration * period
+            room = period * np.maximum(self._speed - next_speed, 0.0)
+            gone = np.clip(0.5 * (1.0 - 1.0 / missed) * way, -room, room)
+        else:
+            where = measured if commanded is None else commanded
+            gone = np.clip(where - self.position, np.minimum(way, 0.0), np.maximum(way, 0.0))
         self.position = np.clip(self.position + gone, self._lowest, self._highest)
         if missed > BRIDGED:
             self.velocity = np.zeros(self.position.size)

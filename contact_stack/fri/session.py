@@ -9,7 +9,7 @@ for something that is not spoken here it gets headers, and so does not begin.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from enum import Enum
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from contact_stack.fri import wire
 from contact_stack.fri.gate import Gate
-from contact_stack.fri.wire import CabinetMessage, DatagramError, Refusal, SessionState
+from contact_stack.fri.wire import NANOSECONDS, CabinetMessage, DatagramError, Refusal, SessionState
 
 POSITION_MODE, WRENCH_MODE, TORQUE_MODE, POSE_MODE = 1, 2, 3, 4
 JOINT_OVERLAY = 1
@@ -30,11 +30,15 @@ SEQUENCES = 2**32
 ORDINARY_PERIOD = 5
 """A process without real-time scheduling answers no faster [ms]."""
 
-HASTY = 0.9
-"""Share of the time between two answers below which what the cabinet says of it is not believed."""
+HASTY, STEADY = 0.5, 0.9
+"""Share of the time between two answers that the cabinet tells, below which it is not believed: of
+one by the robot's clock, and of the mean of the last."""
 
-SMOOTHING = 0.1
-"""Share of the last time between two answers in their mean, for a cabinet without a clock."""
+ANSWERS = 8
+"""Number of times between answers in that mean."""
+
+SHORTEST = 1e-6
+"""What the time between two answers is at least taken for [s]."""
 
 AWAY = 0.5
 """An interpolator that is farther from where the robot is leads it astray [rad]."""
@@ -132,6 +136,8 @@ class ClientSession:
         self.sessions = self.messages = self.lost = self.repeats = 0
         self.closing = False
         self._answers = 0
+        # Of the last answers, by the robot's clock and by ours [ns].
+        self._times: deque[tuple[int, int]] = deque(maxlen=ANSWERS)
         self.status = SessionStatus.SILENT
         self._forget()
 
@@ -141,8 +147,8 @@ class ClientSession:
         self.peer: Address | None = None
         self.sent: NDArray[np.float64] | None = None
         self._heard = self._used = 0.0
-        self._missed = self._stamp = self._answered_stamp = 0
-        self._answered_at, self._pace = -np.inf, np.inf
+        self._missed = self._stamp = 0
+        self._times.clear()
         self._answered: int | None = None
         self._began: tuple[int, int] | None = None
 
@@ -240,8 +246,8 @@ class ClientSession:
             position = self._step(message, command, now)
         answer = wire.encode(self._answers % SEQUENCES, message.sequence, position, self._version)
         self._answers += 1
-        self._answered, self._answered_stamp = message.sequence, message.stamp
-        self._answered_at = now
+        self._answered = message.sequence
+        self._times.append((message.stamp, round(now * NANOSECONDS)))
         self.sent = position
         return answer
 
@@ -252,7 +258,7 @@ class ClientSession:
         last = message.sequence if self._answered is None else self._answered
         missed = (_ahead(message.sequence, last) - 1) // message.multiplier
         if missed > 0:
-            self._gate.go_on(missed, self.answer_period, message.commanded)
+            self._gate.go_on(missed, self.answer_period, message.commanded, message.position)
         wanted = None
         if self.commanded and command is not None and self.is_new(command):
             self._used, wanted = command
@@ -268,12 +274,16 @@ class ClientSession:
         Of one that sends faster than it says, the arm would move faster than it may.
         """
         said = self.answer_period
-        longest = 2.0 * said  # of an answer that was late, or the first
-        arrived, before = min(now - self._answered_at, longest), min(self._pace, longest)
-        self._pace = elapsed = before + SMOOTHING * (arrived - before)
-        if 0 not in (message.stamp, self._answered_stamp):
-            elapsed = 1e-9 * (message.stamp - self._answered_stamp)
-        return max(elapsed, 1e-6) if elapsed < HASTY * said else said
+        times = [*self._times, (message.stamp, round(now * NANOSECONDS))]
+        clock = all(stamp for stamp, _ in times)
+        own = [stamp if clock else arrived for stamp, arrived in times]
+        if len(own) == 1:
+            return said
+        last = (own[-1] - own[-2]) / NANOSECONDS
+        mean = (own[-1] - own[0]) / NANOSECONDS / (len(own) - 1)
+        if clock and last < HASTY * said:
+            return max(last, SHORTEST)
+        return max(mean, SHORTEST) if mean < STEADY * said else said
 
     def _check_order(self, message: CabinetMessage) -> None:
         """Refuse what is older than the latest message, or far beyond it.
@@ -300,6 +310,7 @@ class ClientSession:
         step = 1 if last is None else _ahead(message.sequence, last.sequence)
         if step <= 0 or self.status in (SessionStatus.SILENT, SessionStatus.CLOSED):
             self._answered = None
+            self._times.clear()
             self.sessions += message.session is not SessionState.IDLE
         else:
             self.lost += step - 1

@@ -58,7 +58,7 @@ def test_no_step_is_beyond_a_limit_whatever_is_asked_for(
     for k, change in enumerate(changes):
         if k in outages:
             told = None if commanded is None else np.nan_to_num(np.array(commanded))
-            made.go_on(outages[k], period, told)
+            made.go_on(outages[k], period, told, before)
             gone = (made.position - before) / period
             # On its way, and no farther than what it would have gone.
             assert (gone * velocity >= -1e-9).all()
