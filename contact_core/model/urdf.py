@@ -15,6 +15,7 @@ import pinocchio as pin
 
 from contact_core.base.errors import ModelError, ModelWarning, choices
 from contact_core.model.elements import parse, place
+from contact_core.multibody.collision.collision_element import CAPSULE_VERSION
 
 # Attributes that are numbers, and how many; of elements in links and joints.
 _NUMBERS = {
@@ -152,7 +153,12 @@ def make_readable(robot: ElementTree.Element, where: str) -> bool:
     Returns:
         Whether anything has changed.
     """
-    changed, hidden = False, []
+    changed, hidden, version = False, list[str](), robot.get("version", "")
+    colored = {
+        material.get("name")
+        for material in robot.iter("material")
+        if len(material) and not any(any(_wrong_numbers(part)) for part in material)
+    }
     for element in robot.iter():
         for key in _NUMBERS.get(element.tag, {}).keys() & element.keys():
             plain = " ".join(element.attrib[key].split())
@@ -160,30 +166,36 @@ def make_readable(robot: ElementTree.Element, where: str) -> bool:
             element.set(key, plain)
     for link in robot.findall("link"):
         for number, visual in enumerate(link.findall("visual")):
-            shape = visual.find("geometry/*")
-            wrong = "" if shape is None else next(_not_shown(visual, shape), "")
+            shape = next(iter(visual.find("geometry") or ()), None)
+            wrong = "" if shape is None else next(_not_shown(visual, shape, version), "")
             if wrong:
                 hidden.append(f"{wrong} of link '{link.get('name')}' ({place(visual, where)})")
             if wrong or shape is None:
                 link.remove(visual)
                 changed = True
             for material in visual.findall("material"):
-                if any(True for color in material for _ in _wrong_numbers(color)):
-                    visual.remove(material)
-                elif "name" not in material.keys():  # noqa: SIM118, an element has keys alone
-                    material.set("name", f"{link.get('name')} {number}")
-                else:
+                wrong_colors = [color for color in material if any(_wrong_numbers(color))]
+                if "name" in material.attrib and not wrong_colors:
                     continue
                 changed = True
+                for color in wrong_colors:
+                    material.remove(color)
+                material.attrib.setdefault("name", f"{link.get('name')} {number}")
+                if not len(material) and material.get("name") not in colored:
+                    visual.remove(material)
     if hidden:
         warnings.warn(f"{where}: not shown: {', '.join(hidden)}", ModelWarning, stacklevel=3)
     return changed
 
 
-def _not_shown(visual: ElementTree.Element, shape: ElementTree.Element) -> Iterator[str]:
+def _not_shown(
+    visual: ElementTree.Element, shape: ElementTree.Element, version: str
+) -> Iterator[str]:
     """What of a look cannot be read."""
     if shape.tag not in _SHAPES:
         yield f"{shape.tag} ({choices(_SHAPES)})"
+    if shape.tag == "capsule" and version != CAPSULE_VERSION:
+        yield f"capsule (valid: in version {CAPSULE_VERSION})"
     yield from (
         f"{shape.tag} without its {key}"
         for key in _SHAPES.get(shape.tag, ())

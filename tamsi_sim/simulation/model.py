@@ -52,6 +52,8 @@ POINTS_PER_SHAPE, MIN_POINTS = 8, 512
 EARTH = (0.0, 0.0, -9.81)
 ROUNDED = 1e-3
 """Share of an inertia that rounding may change."""
+POINT = 1e-9
+"""Share of the greatest moment of inertia below which the least is that of a line, or a point."""
 Item = TypeVar("Item")
 _APART = "valid: names that differ also where they are INSTANCE/NAME"
 
@@ -579,14 +581,12 @@ def _warn_if_far(
     """Warn where rounding takes part of an inertia: it counts about the origin of the world."""
     places = [np.array(starts[body.joint][:3]) for body in bodies if body.kind == FREE]
     away = max(float(np.linalg.norm(x)) for x in (instance.placement.translation, *places))
-    lost = max(
-        (
-            float(np.finfo(float).eps * body.inertia.mass * away**2 / least)
-            for body in bodies
-            if (least := np.linalg.eigvalsh(body.inertia.inertia)[0]) > 0.0
-        ),
-        default=0.0,
-    )
+    lost = 0.0
+    for body in bodies:
+        least, _, greatest = np.linalg.eigvalsh(body.inertia.inertia)
+        if least > POINT * greatest:
+            share = np.finfo(float).eps * body.inertia.mass * away**2 / least
+            lost = max(lost, float(share))
     if lost > ROUNDED:
         warnings.warn(
             f"{instance.name}: {away:.3g} m from the world's origin rounding changes its inertia "

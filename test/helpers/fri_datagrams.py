@@ -38,9 +38,9 @@ class Datagram:
     overlay: int | None = None
     tracking: float | None = None
     stamp: int = STAMP
-    safety: int = 0
+    safety: int | None = 0
     operation: int = 2
-    control: int = 2
+    control: int | None = 2
     drives: Sequence[int] = (2,) * 7
     identifier: int = MONITORING_ID
     extra: bytes = b""
@@ -55,10 +55,10 @@ class Datagram:
         header += _number(3, self.reflected)
         robot = _message(
             _number(1, self.joints),
-            _number(2, self.safety),
+            *(_number(2, value) for value in (self.safety,) if value is not None),
             *(_number(5, drive) for drive in self.drives),
             _number(6, self.operation),
-            _number(7, self.control),
+            *(_number(7, value) for value in (self.control,) if value is not None),
         )
         measured = _message(
             _joints(1, self.position),

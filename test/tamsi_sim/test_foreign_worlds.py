@@ -276,11 +276,12 @@ def test_an_explicit_pair_has_its_own_friction_as_in_mujoco(pair):
     assert found("one/b", "two/f") == pytest.approx([0.1, 0.5, 0.6])
 
 
-def test_friction_of_a_pair_that_differs_by_direction_is_named():
-    text = """<mujoco><worldbody><geom name="f" type="plane" size="1 1 1"/><body pos="0 0 1">
+@pytest.mark.parametrize("friction", ["0.3 0.5", "0.3"])
+def test_friction_of_a_pair_that_differs_by_direction_is_named(friction):
+    text = f"""<mujoco><worldbody><geom name="f" type="plane" size="1 1 1"/><body pos="0 0 1">
       <freejoint/><geom name="b" size="0.1"/></body></worldbody>
-      <contact><pair geom1="b" geom2="f" friction="0.3 0.5"/></contact></mujoco>"""
-    with pytest.warns(ModelWarning, match="pair friction='0.3 0.5' taken the same all around"):
+      <contact><pair geom1="b" geom2="f" friction="{friction}"/></contact></mujoco>"""
+    with pytest.warns(ModelWarning, match=f"pair friction='{friction}' taken the same all around"):
         World().add("m", text).build()
 
 
@@ -291,6 +292,27 @@ def test_where_rounding_takes_an_inertia_a_warning_says_so(recwarn):
     assert not recwarn.list
     with pytest.warns(ModelWarning, match=r"far: 1e\+06 m .* inertia by up to 1.* nearer"):
         World().add("far", grain, xyz=(0.0, 1e6, 0.0)).build()
+
+
+def test_of_a_pair_that_is_there_twice_the_last_one_holds():
+    text = """<mujoco><worldbody><geom name="f" type="plane" size="1 1 1"/><body pos="0 0 1">
+      <freejoint/><geom name="b" size="0.1"/></body></worldbody><contact>
+      <pair geom1="b" geom2="f" friction="0.2 0.2"/><pair geom1="f" geom2="b" friction="3 3"/>
+      </contact></mujoco>"""
+    with pytest.warns(ModelWarning, match="contact pair 'f' and 'b': the last of several holds"):
+        rules = World().add("m", text).build().built.arrays.rules
+    assert rules.friction.tolist() == [3.0]
+
+
+def test_a_line_has_no_inertia_that_rounding_could_take(recwarn):
+    rod = """<robot name="r"><link name="base"/><link name="a"><inertial><origin xyz="0.3 0.2 0.1"/>
+      <mass value="1"/><inertia ixx="0" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <link name="b"><inertial><mass value="1"/><inertia ixx="0" iyy="0" izz="0" ixy="0" ixz="0"
+      iyz="0"/></inertial></link><joint name="j" type="continuous"><parent link="base"/>
+      <child link="a"/><axis xyz="0 0 1"/></joint><joint name="k" type="fixed"><parent link="a"/>
+      <child link="b"/></joint></robot>"""
+    World().add("rod", rod, xyz=(3.0, 2.0, 1.0)).build()
+    assert not recwarn.list
 
 
 def test_bodies_that_start_inside_each_other_pass_through_each_other_if_asked_to():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -25,6 +25,7 @@ from contact_core.model.mjcf.document import (
 )
 from contact_core.multibody.collision.convex_mesh import hull_to_coal
 from contact_core.multibody.collision.shapes import (
+    Friction,
     triangles_from_coal,
     triangles_to_coal,
 )
@@ -40,6 +41,7 @@ FACETED = 0.0144
 HIDDEN_GROUPS = 3  # from this one on
 CONDIMS = (1, 3, 4, 6)
 FRICTION = (1.0, 0.005, 0.0001)  # of a geom that says nothing: sliding, torsional and rolling [m]
+PAIR_FRICTION = (1.0, 1.0, 0.005, 0.0001, 0.0001)  # of a pair that says nothing
 _VOLUMES = ("legacy", "exact", "convex")
 
 
@@ -79,10 +81,10 @@ class Geom:
     conaffinity: int
     condim: int
     priority: int
-    friction: tuple[float, float, float]
+    friction: Friction
     mesh: Mapping[str, str]
     color: np.ndarray
-    partners: frozenset[tuple[str, tuple[float, float, float]]] = frozenset()
+    partners: tuple[tuple[str, Friction], ...] = ()
 
     @property
     def seen(self) -> bool:
@@ -349,7 +351,7 @@ def read_geom(
         raise ModelError(f"{where}: {error}") from error
 
 
-def pair_friction(attributes: Mapping[str, str], notes: list[str]) -> tuple[float, float, float]:
+def pair_friction(attributes: Mapping[str, str], notes: list[str]) -> Friction:
     """Return sliding, torsional and rolling friction of an explicit pair, whatever its geoms have.
 
     Args:
@@ -359,13 +361,14 @@ def pair_friction(attributes: Mapping[str, str], notes: list[str]) -> tuple[floa
     Raises:
         ModelError: If its friction is negative, or there is no such condim.
     """
-    condim, given = _condim(attributes), numbers(attributes, "friction")
-    own = [given[k] for k in (0, 2, 3) if k < len(given)]
-    if any((around != around[0]).any() for around in (given[:2], given[3:]) if len(around)):
+    condim, given = _condim(attributes), numbers(attributes, "friction")[:5]
+    if (given < 0.0).any():
+        raise ModelError(f"friction must be >= 0, got {attributes['friction']!r}")
+    one, two, torsional, rolling, other = (*map(float, given), *PAIR_FRICTION[len(given) :])
+    if (one != two and condim >= CONDIMS[1]) or (rolling != other and condim >= CONDIMS[3]):
         notes.append(f"pair friction='{attributes['friction']}' taken the same all around")
-    sliding, torsional, rolling = _complete_friction(own, attributes)
     return (
-        sliding if condim >= CONDIMS[1] else 0.0,
+        one if condim >= CONDIMS[1] else 0.0,
         torsional if condim >= CONDIMS[2] else 0.0,
         rolling if condim >= CONDIMS[3] else 0.0,
     )
@@ -379,15 +382,10 @@ def _condim(attributes: Mapping[str, str]) -> int:
     return condim
 
 
-def _friction(attributes: Mapping[str, str]) -> tuple[float, float, float]:
+def _friction(attributes: Mapping[str, str]) -> Friction:
     """Return its friction; what is not given is MuJoCo's default."""
-    return _complete_friction(numbers(attributes, "friction")[:3], attributes)
-
-
-def _complete_friction(
-    given: Collection[float], attributes: Mapping[str, str]
-) -> tuple[float, float, float]:
-    if any(value < 0.0 for value in given):
+    given = numbers(attributes, "friction")[:3]
+    if (given < 0.0).any():
         raise ModelError(f"friction must be >= 0, got {attributes['friction']!r}")
     sliding, torsional, rolling = (*map(float, given), *FRICTION[len(given) :])
     return sliding, torsional, rolling

@@ -14,6 +14,7 @@ import pinocchio as pin
 from contact_core.base.errors import ModelError, choices
 from contact_core.model.mjcf.document import Document, number, numbers, unit, vector
 from contact_core.model.mjcf.geom import Geom, pair_friction
+from contact_core.multibody.collision.shapes import Friction
 
 WORLD = "world"
 EARTH = "0 0 -9.81"
@@ -195,8 +196,7 @@ def paired(document: Document, geoms: Sequence[Geom], notes: list[str]) -> list[
     Raises:
         ModelError: If there is no such geom, or a friction cannot be.
     """
-    partners: dict[str, set[tuple[str, tuple[float, float, float]]]]
-    partners = {geom.name: set() for geom in geoms}
+    partners: dict[str, dict[str, Friction]] = {geom.name: {} for geom in geoms}
     for element in document.sections("contact"):
         if element.tag == "pair":
             names = [element.get(key, "") for key in ("geom1", "geom2")]
@@ -204,6 +204,10 @@ def paired(document: Document, geoms: Sequence[Geom], notes: list[str]) -> list[
                 if name not in partners:
                     raise ModelError(f"contact pair: no geom '{name}' ({choices(partners)})")
             friction = pair_friction(document.attributes(element), notes)
+            if names[1] in partners[names[0]]:
+                notes.append(
+                    f"contact pair '{names[0]}' and '{names[1]}': the last of several holds"
+                )
             for one, other in (names, names[::-1]):
-                partners[one].add((other, friction))
-    return [replace(geom, partners=frozenset(partners[geom.name])) for geom in geoms]
+                partners[one][other] = friction
+    return [replace(geom, partners=tuple(partners[geom.name].items())) for geom in geoms]

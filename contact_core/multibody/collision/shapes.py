@@ -123,6 +123,10 @@ class Shape:
                 return np.inf
 
 
+Friction = tuple[float, float, float]
+"""Sliding friction; torsional and rolling friction [m]."""
+
+
 @dataclass(frozen=True)
 class PlacedShape:
     """A shape rigidly attached to a body.
@@ -143,7 +147,7 @@ class PlacedShape:
         rolling: Its own rolling friction [m].
         source: What it is called in a MJCF, also if it is a part of that.
         partners: Sources of the same file that it touches whatever the bits say, each with sliding,
-            torsional and rolling friction, see :meth:`friction_with`.
+            torsional and rolling friction, whatever those of the shapes are.
     """
 
     name: str
@@ -160,7 +164,7 @@ class PlacedShape:
     torsional: float = 0.0
     rolling: float = 0.0
     source: str = ""
-    partners: frozenset[tuple[str, tuple[float, float, float]]] = frozenset()
+    partners: tuple[tuple[str, Friction], ...] = ()
 
     @property
     def own_contact(self) -> tuple[object, ...]:

@@ -152,6 +152,7 @@ def test_numbers_are_those_of_xml(value):
          "mesh scale='0.001'"),
         ('<visual><geometry><cylinder radius="1"/></geometry></visual>', "without its length"),
         (f'<visual><origin rpy="0 0"/>{BOX}</visual>', "origin rpy='0 0'"),
+        ('<visual><geometry><capsule radius="1" length="1"/></geometry></visual>', "capsule.*1.2"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_shown_takes_no_collision_along(look, said):
@@ -160,7 +161,10 @@ def test_what_cannot_be_shown_takes_no_collision_along(look, said):
     assert (len(shapes), len(shown)) == (2, 1)
 
 
-@pytest.mark.parametrize("look", ["<visual/>", "<visual><geometry/></visual>"])
+@pytest.mark.parametrize(
+    "look",
+    ["<visual/>", "<visual><geometry/></visual>", f"<visual><geometry/>{BOX}</visual>"],
+)
 def test_what_looks_like_nothing_takes_nothing_along(look):
     _, shapes, shown = read(look=f"{look}<visual>{BOX}</visual>")
     assert (len(shapes), len(shown)) == (2, 1)
@@ -177,6 +181,14 @@ def test_materials_take_nothing_along(material):
     assert (len(shapes), len(shown)) == (2, 2)
     if "1 0" in material:
         assert shown[0].color == (1.0, 0.0, 0.0)
+
+
+def test_a_material_whose_color_cannot_be_read_keeps_its_name():
+    red = '<material name="red"><color rgba="1 0 0 1"/></material>'
+    look = '<visual>{}<material name="red"><color rgba="1 0 0"/></material></visual>'
+    text = TOOL.format(**PLAIN | {"look": look.format(BOX)}).replace("<link", f"{red}<link")
+    (shown,) = visuals(self_contained(text, "tool.urdf", Path()))
+    assert shown.color == (1.0, 0.0, 0.0)
 
 
 def test_collisions_that_get_lost_are_an_error():

@@ -127,12 +127,15 @@ def test_states_and_commands_go_through(ros_domain: int) -> None:
         assert "1 rad from the last" in str(node._health().values["last_refused_command"])
         assert node._health().values["refused_commands"] == 1
         # It is commanded still, and does not move.
-        stopped = cabinet.script.next(COMMANDING_ACTIVE, safety=1)
-        cabinet.socket.sendto(stopped.encode(), cabinet.address)
-        health = report(node, lambda health: health.level is Level.WARN)
-        assert health.message == (
-            "the robot is commanded, though it has stopped for safety: see its panel"
-        )
+        for safety, why in (
+            (None, "does not tell its safety state"),
+            (1, "has stopped for safety"),
+        ):
+            said = cabinet.script.next(COMMANDING_ACTIVE, safety=safety)
+            cabinet.socket.sendto(said.encode(), cabinet.address)
+            health = report(node, lambda health, why=why: why in health.message)
+            assert health.level is Level.WARN
+            assert health.message == f"the robot is commanded, though it {why}: see its panel"
         assert health.values["safety_state"] == 1
 
 

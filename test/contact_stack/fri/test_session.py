@@ -143,6 +143,7 @@ def test_answers_come_at_the_multiplier_whatever_the_period(period: int, multipl
         ({"control": 3}, SessionStatus.NO_CONTROL),
         ({"control": -1}, SessionStatus.NO_CONTROL),
         ({"interpolated": None}, SessionStatus.NO_INTERPOLATOR),
+        ({"control": None}, SessionStatus.NO_CONTROL),
     ],
 )
 @pytest.mark.parametrize("version", ["1.15", "2.5", "2.7"])

@@ -17,6 +17,11 @@ from contact_stack.fri.wire import VERSIONS, DatagramError, LinkQuality, Refusal
 SPOKEN = ("1.15", "2.5", "2.7")
 
 
+def test_what_is_left_out_is_not_the_first_of_its_kind() -> None:
+    message = wire.decode(Datagram(safety=None, control=None).encode(), "1.15")
+    assert (message.safety, message.operation, message.control) == (wire.UNTOLD, 2, wire.UNTOLD)
+
+
 @pytest.mark.parametrize("moving", [False, True])
 @pytest.mark.parametrize("version", SPOKEN)
 def test_a_message_says_what_is_in_it(version: str, moving: bool) -> None:
