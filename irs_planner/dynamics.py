@@ -130,7 +130,7 @@ class ContactDynamics(Dynamics):
 
     @abstractmethod
     def barrier_jacobians(
-        self, states: np.ndarray, inputs: np.ndarray, width: np.ndarray
+        self, states: np.ndarray, inputs: np.ndarray, width: np.ndarray, shared: bool = False
     ) -> Jacobians:
         """Differentiate the log-barrier approximation of a batch.
 
@@ -139,6 +139,8 @@ class ContactDynamics(Dynamics):
             inputs: (K, m) u.
             width: (m) distance [m, rad] over which contact is felt: what the standard
                 deviation is for a sampled bundle.
+            shared: Whether all barriers between two bodies weigh as much together as otherwise
+                each of them: with many points they are felt ever farther away.
 
         Returns:
             A and B at every point.

@@ -42,6 +42,7 @@ class QuasiDynamics(ContactDynamics):
             scene knows none.
         pair_names: (P) names of the two parts of every contact pair; "" for anything fixed.
         part_names: (P) likewise, with the names that fixed things have.
+        body_pairs: (P) the same for all pairs of points between two bodies, fixed ones too.
         time_step: h [s].
         load: (n_u) forces at the centres of mass and torques on the objects [N, Nm].
         stiffness: (n_a) K [N/m, Nm/rad].
@@ -55,6 +56,7 @@ class QuasiDynamics(ContactDynamics):
     position_limits: np.ndarray
     pair_names: tuple[tuple[str, str], ...]
     part_names: tuple[tuple[str, str], ...]
+    body_pairs: tuple[frozenset[str], ...]
 
     def __init__(
         self,
@@ -175,13 +177,6 @@ class QuasiDynamics(ContactDynamics):
 
         A spring K displaced by the width stores about as much energy as the barrier:
         w = mean(K width^2). A neglects what that of :meth:`jacobians` does.
-
-        Args:
-            states: (N, n) x.
-            inputs: (N, m) u.
-            width: (m) distance over which contact is felt [m, rad].
-            shared: Whether all barriers between two bodies weigh as much together as otherwise each
-                of them: with many points where they may touch they are felt ever farther away.
         """
         q = self._coordinates(states)
         next_q, result = self._allocate(len(q))
@@ -201,9 +196,8 @@ class QuasiDynamics(ContactDynamics):
     @cached_property
     def _shares(self) -> np.ndarray:
         """(m) one over how many rays there are between the two bodies of each."""
-        bodies = [frozenset(pair) for pair in self.pair_names]
-        points = Counter(bodies)
-        shares = [1.0 / (len(self._edges) * points[pair]) for pair in bodies]
+        points = Counter(self.body_pairs)
+        shares = [1.0 / (len(self._edges) * points[pair]) for pair in self.body_pairs]
         return np.repeat(shares, len(self._edges))
 
     def find_contacts(self, states: np.ndarray) -> ContactFrames:

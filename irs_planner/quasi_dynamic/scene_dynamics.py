@@ -69,6 +69,9 @@ class PlanarQuasiDynamics(QuasiDynamics):
         names = [parts[body] for body in self.arrays.shape_body]
         self.pair_names = tuple((names[a], names[b]) for a, b in self.arrays.pair)
         self.part_names = tuple((a or ENVIRONMENT, b or ENVIRONMENT) for a, b in self.pair_names)
+        # What is fixed is a body by itself, shape by shape.
+        bodies = [name or str(number) for number, name in enumerate(names)]
+        self.body_pairs = tuple(frozenset((bodies[a], bodies[b])) for a, b in self.arrays.pair)
         inertia = np.array([[o.mass, o.mass, o.inertia] for o in scene.objects]).reshape(-1)
         self._inertia = np.diag(inertia * (QUASI_STATIC_INERTIA if quasi_static else 1.0))
         super().__init__(
@@ -144,6 +147,7 @@ class SpatialQuasiDynamics(QuasiDynamics):
         }
         self.pair_names = tuple((a.name, b.name) for a, b in pairs)
         self.part_names = tuple((a.name or a.instance, b.name or b.instance) for a, b in pairs)
+        self.body_pairs = tuple(frozenset(pair) for pair in self.part_names)
         self.state_names, self.contact_links = scene.state_names, scene.contact_links
         self.link_names = tuple(dict.fromkeys(part.link for part in self._robot_parts))
         self.joint_names, self.object_names = scene.joint_names, scene.object_names

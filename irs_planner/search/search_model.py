@@ -359,7 +359,9 @@ class SearchModel:
         Where there is no smoothed step B is 0, where there is no step at all c is x.
         """
         tolerance = self.problem.tolerance[rows]
-        slope = self.dynamics.barrier_jacobians(states, commands, self._width, True).input[:, rows]
+        slope = self.dynamics.barrier_jacobians(states, commands, self._width, shared=True).input[
+            :, rows
+        ]
         center = self.dynamics.step_batch(states, commands)[:, rows]
         center = np.where(np.isfinite(center), center, states[:, rows])
         return (

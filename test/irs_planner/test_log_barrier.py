@@ -1,19 +1,20 @@
 """The log-barrier step: derivatives, and its limit, the exact step."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from contact_steps import STARTS, contacts, random_steps
 
 from irs_planner.quasi_dynamic import PlanarQuasiDynamics
-from irs_planner.scenes import load_scene
+from irs_planner.scenes import Box, Fixture, load_scene
 
 
 def barrier_step(model, state, command, width, shared=False):
     """Minimise the barrier objective by damped Newton steps in numpy; return q+."""
-    pairs = [tuple(sorted(pair)) for pair in model.pair_names]
-    share = np.repeat([0.5 / Counter(pairs)[pair] if shared else 1.0 for pair in pairs], 2)
+    count = Counter(model.body_pairs)
+    share = np.repeat([0.5 / count[pair] if shared else 1.0 for pair in model.body_pairs], 2)
     gap, _, normal, tangent = contacts(model, state)
     friction, h = model.friction[:, np.newaxis], model.time_step
     spring = model.spring_model(state)
@@ -50,6 +51,38 @@ def test_input_jacobian_against_finite_differences(shared):
                 barrier_step(model, state, command + s * d, width, shared) for s in (1, -1)
             )
             np.testing.assert_allclose(found[:, k], (ahead - behind) / (2 * step), atol=1e-6)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_barriers_of_several_points_against_finite_differences(shared):
+    """Box and floor may touch at four points, box and hand at one."""
+    model = PlanarQuasiDynamics(load_scene("box_pivoting"))
+    assert sorted(Counter(model.body_pairs).values()) == [1, 1, 4]
+    width, step = np.full(2, 0.05), 1e-5
+    state, command = np.array([0.0, 0.52, 0.0, -0.62, 0.5]), np.array([-0.5, 0.5])
+    found = model.barrier_jacobians(state[np.newaxis], command[np.newaxis], width, shared).input[0]
+    for k, d in enumerate(step * np.eye(2)):
+        ahead, behind = (
+            barrier_step(model, state, command + s * d, width, shared) for s in (1, -1)
+        )
+        np.testing.assert_allclose(found[:, k], (ahead - behind) / (2 * step), atol=1e-5)
+
+
+@pytest.mark.parametrize("many", [1, 20])
+def test_what_is_far_away_weakens_no_barrier(many):
+    scene = load_scene("box_pivoting")
+    state, command = np.array([[0.0, 0.52, 0.0, -0.62, 0.5]]), np.array([[-0.5, 0.5]])
+    far = tuple(
+        Fixture(f"far{i}", 0.5, (Box(size=(1.0, 1.0), center=(1e4 + 5.0 * i, 5e3)),))
+        for i in range(many)
+    )
+    slopes = [
+        PlanarQuasiDynamics(replace(scene, fixtures=scene.fixtures + more))
+        .barrier_jacobians(state, command, np.full(2, 0.05), shared=True)
+        .input
+        for more in ((), far)
+    ]
+    np.testing.assert_allclose(*slopes, atol=5e-3)
 
 
 def test_robot_feels_the_object_at_a_distance():
