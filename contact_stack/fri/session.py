@@ -15,9 +15,10 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
+from contact_ros.stamps import NANOSECONDS
 from contact_stack.fri import wire
 from contact_stack.fri.gate import Gate
-from contact_stack.fri.wire import NANOSECONDS, CabinetMessage, DatagramError, Refusal, SessionState
+from contact_stack.fri.wire import CabinetMessage, DatagramError, Refusal, SessionState
 
 POSITION_MODE, WRENCH_MODE, TORQUE_MODE, POSE_MODE = 1, 2, 3, 4
 JOINT_OVERLAY = 1
