@@ -238,7 +238,8 @@ class ContactEstimator(Estimator):
         # Along the bones of the arm any force causes next to no torque.
         least = self._levers.least_force(q, self._torque_of(estimate), joints)
         ratio = math.hypot(*estimate.force_world) / max(least, 1e-9)
-        trusted = ratio <= TRUSTED_OVER_LEAST and not track.guessed
+        doubted = track.guessed or self._tracker.doubted
+        trusted = ratio <= TRUSTED_OVER_LEAST and not doubted
         period = self._balance.now.period
         if track.joints != joints:
             # What was told of a place says nothing of one that other joints move.

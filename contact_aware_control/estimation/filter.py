@@ -191,6 +191,28 @@ class ContactParticleFilter:
         self._judge(estimate, period)
         return estimate
 
+    def search(self, placement: Placement, measurement: Measurement, turn: int) -> float:
+        """Search the whole surface in :data:`ACQUISITION_ROUNDS` turns, and go to the best place.
+
+        Args:
+            placement: Where the shapes are.
+            measurement: The torque.
+            turn: From 0 on, one at an update.
+
+        Returns:
+            Squared whitened residual per joint of the best place so far.
+        """
+        kept, place = self._keep_best(), self.place
+        if turn == 0:
+            particles.scatter(self._surface, placement, self._particles, kept, self._rng)
+        self._weigh(placement, measurement)
+        p, best = self._particles, int(self._particles.cost.argmin())
+        place.shape, place.point = int(p.shape[best]), p.point[best].copy()
+        place.usual_force = p.force[best].copy()
+        self._resample()
+        self._narrow(placement, turn)
+        return place.slide(placement, measurement, enough=math.inf)
+
     def _predict(self, placement: Placement, measurement: Measurement, fixed: bool) -> None:
         """Move the particles, further the less they explain the torque, but for the best."""
         kept = self._keep_best()
@@ -228,9 +250,13 @@ class ContactParticleFilter:
         for i in range(ACQUISITION_ROUNDS):
             self._weigh(placement, measurement)
             self._resample()
-            left = 1.0 - (i + 1) / ACQUISITION_ROUNDS
-            step = MOTION_SPREAD * (COARSEST_STEP / MOTION_SPREAD) ** left
-            self._move(placement, 0, step, EXPLORATION)
+            self._narrow(placement, i)
+
+    def _narrow(self, placement: Placement, turn: int) -> None:
+        """Move the particles, less at each turn of a search."""
+        left = 1.0 - (turn + 1) / ACQUISITION_ROUNDS
+        step = MOTION_SPREAD * (COARSEST_STEP / MOTION_SPREAD) ** left
+        self._move(placement, 0, step, EXPLORATION)
 
     def _keep_best(self) -> int:
         """Put the best over time among the particles: estimate, alternative; return how many."""

@@ -111,6 +111,15 @@ class LocatedContact:
             self.shape, self.point = int(shape), point
         return residual
 
+    def distance(self, placement: Placement, other: LocatedContact) -> float:
+        """Return how far it is from another one [m].
+
+        Args:
+            placement: Where the shapes are.
+            other: The other one.
+        """
+        return math.dist(self._in_world(placement), other._in_world(placement))
+
     def known(self, placement: Placement, torques: Torques, deviation: float) -> KnownContact:
         """Return what is known of this contact when another one is looked for.
 

@@ -8,7 +8,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from contact_aware_control.estimation.config import EstimatorConfig
-from contact_aware_control.estimation.filter import ContactParticleFilter, FilterEstimate
+from contact_aware_control.estimation.filter import (
+    ACQUISITION_ROUNDS,
+    ContactParticleFilter,
+    FilterEstimate,
+)
 from contact_aware_control.estimation.measurement import KnownContact, Sample, Torques
 from contact_aware_control.estimation.surface import Placement, RobotSurface
 from contact_core.base.seeds import generator
@@ -36,6 +40,9 @@ without one to remove it [s]."""
 
 DOUBT_TIME = 0.1
 """How long the place of a contact is doubted before it is not told any more [s]."""
+
+TURN_PERIOD = 0.01
+"""Time between the turns of the search for one contact in place of several [s]."""
 
 MIN_CHANGE_TIME = 0.2
 """Time between adding or removing contacts [s]."""
@@ -96,6 +103,59 @@ class Track:
     joints: int = 0
 
 
+class OneInstead:
+    """Seeks one contact that explains the torque as well as several do, on the whole surface.
+
+    When one of several ends, the one that stays may explain the torque together with what is still
+    reckoned with of the other one, from a place that is not its own any more.
+
+    Attributes:
+        filter: Its particle set.
+        fits_for: How long it has explained the torque as well [s].
+        told_apart: Whether it has not, for a while, since the last of them came. Until then one
+            is as likely as several, and later it shows that others have ended.
+    """
+
+    def __init__(self, filter: ContactParticleFilter) -> None:
+        """Start without a place.
+
+        Args:
+            filter: Its particle set.
+        """
+        self.filter = filter
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin anew, with other contacts."""
+        self.fits_for = self._fails_for = 0.0
+        self.told_apart = False
+        self._turn, self._waited, self._searched = 0, 0.0, 0.0
+
+    def update(
+        self, placement: Placement, torques: Torques, residual: float, period: float
+    ) -> None:
+        """Search on, by one turn every :data:`TURN_PERIOD`.
+
+        Args:
+            placement: Where the robot's shapes are.
+            torques: The external torque.
+            residual: Squared whitened one per joint that the contacts leave of its mean.
+            period: Time since the last update [s].
+        """
+        self._waited += period
+        if self._waited < TURN_PERIOD:
+            return
+        left = self.filter.search(placement, torques.alone.mean, self._turn)
+        self._searched, self._waited = self._searched + self._waited, 0.0
+        self._turn = (self._turn + 1) % ACQUISITION_ROUNDS
+        if self._turn == 0:
+            time, self._searched = self._searched, 0.0
+            fits = left < min(residual + SUPERFLUOUS_RESIDUAL, MISSING_RESIDUAL)
+            self.fits_for = self.fits_for + time if fits else 0.0
+            self._fails_for = self._fails_for + time if left > MISSING_RESIDUAL else 0.0
+        self.told_apart = self.told_apart or self._fails_for > SETTLING_TIME
+
+
 class ContactTracker:
     """Follows all contacts of the robot.
 
@@ -122,6 +182,8 @@ class ContactTracker:
             )
             for i in range(self._most)
         ]
+        single = generator(seed, "one contact in place of several")
+        self._one = OneInstead(ContactParticleFilter(surface, body, config.particles, single))
         self.tracks: list[Track] = []
         self._count = 0
         self._ended_ns: int | None = None
@@ -156,13 +218,20 @@ class ContactTracker:
         self._end_weak(stamp_ns, evidence)
         return self._reported()
 
+    @property
+    def doubted(self) -> bool:
+        """Whether one contact explains the torque as well as several, ever since the last came."""
+        return len(self.tracks) > 1 and self._one.fits_for > 0.0 and not self._one.told_apart
+
     def _is_fixed(self, track: Track) -> bool:
-        """Tell whether a contact was located before another one came, and stays where it is.
+        """Tell whether a contact was located before another one came or goes, and stays there.
 
         Two contacts have more unknowns than there are torques: an established contact that
-        were free to move would drift, or explain the new contact by a place of its own.
+        were free to move would drift, or explain the new contact by a place of its own; and one
+        that stays, what is still reckoned with of another one that has ended.
         """
-        return self._waiting or (track is not self.tracks[-1] and not track.guessed)
+        ends = any(other.superfluous_for > 0.0 for other in self.tracks if other is not track)
+        return self._waiting or ends or (track is not self.tracks[-1] and not track.guessed)
 
     def _beside_others(
         self, placement: Placement, torques: Torques, without: list[Track]
@@ -240,6 +309,12 @@ class ContactTracker:
                 self._unexplained(placement, torques, track) < residual + SUPERFLUOUS_RESIDUAL
             )
             track.superfluous_for = track.superfluous_for + period if superfluous else 0.0
+        if len(self.tracks) > 1:
+            first = self.tracks[0]
+            mean = self._beside_others(placement, torques, [first]).mean
+            self._one.update(
+                placement, torques, first.filter.place.residual(placement, mean), period
+            )
 
     def _is_established(self, track: Track) -> bool:
         """Tell whether a contact had been located, up to the last sample."""
@@ -279,6 +354,8 @@ class ContactTracker:
         superfluous = [t for t in self.tracks if t.superfluous_for > REMOVE_TIME]
         if superfluous:
             self._remove(superfluous[-1], stamp_ns)
+        elif len(self.tracks) > 1 and self._one.told_apart and self._one.fits_for > REMOVE_TIME:
+            self._replace(placement, stamp_ns)
         elif self._missing_for > ADD_TIME:
             if len(self.tracks) < self._most:
                 self._add(stamp_ns, placement, torques)
@@ -295,6 +372,7 @@ class ContactTracker:
             for other in (*self.tracks, track):
                 other.guessed = True
         track.filter.start(placement, measured, self._remembers(stamp_ns))
+        self._one.reset()
         self.tracks.append(track)
         self._changed_ns = stamp_ns
         self._missing_for = 0.0
@@ -308,6 +386,14 @@ class ContactTracker:
         self._changed_ns = self._ended_ns = stamp_ns
         self._missing_for = 0.0
         self._waiting = False
+
+    def _replace(self, placement: Placement, stamp_ns: int) -> None:
+        """Leave one contact, of those there are the nearest, where it explains the torque alone."""
+        found = self._one.filter
+        track = min(self.tracks, key=lambda t: t.filter.place.distance(placement, found.place))
+        for other in [t for t in self.tracks if t is not track]:
+            self._remove(other, stamp_ns)
+        track.filter, self._one.filter = found, track.filter
 
     def _remembers(self, stamp_ns: int) -> bool:
         """Tell whether the last contact ended so recently that it may have come back."""

@@ -208,3 +208,29 @@ def test_two_contacts_at_the_same_moment_explain_the_torque_and_are_no_places(pa
     assert max(outcome.unexplained for outcome in outcomes) <= 1.0
     assert all(outcome.honest for outcome in outcomes if outcome.contacts == 2)
     assert any(outcome.contacts == 2 for outcome in outcomes)
+
+
+@pytest.mark.parametrize("ramp", [1, 100])
+def test_when_the_first_of_two_ends_nothing_sure_is_told_where_nothing_touches(
+    make_plant, robot, touch, random_configuration, ramp
+):
+    """At once, or within half a second; the second one stays."""
+    both, phantoms = 0, 0
+    for seed in range(1000, 1010):
+        plant = make_plant(seed=seed)
+        pose = random_configuration(plant.rng)
+        plant.free(pose)
+        robot.update(pose)
+        touches = [(link, *touch(plant.rng, link)) for link in ("lbr_link_7", "lbr_link_5")]
+        first, second = (robot.point_jacobian(link, at).T @ force for link, at, force in touches)
+        for _ in range(80):
+            plant.tick(pose, extra=first)
+        for _ in range(100):
+            output = plant.tick(pose, extra=first + second)
+        both += sum(contact.identifiable for contact in output.contacts) == 2
+        for tick in range(ramp + 100):
+            output = plant.tick(pose, extra=max(0.0, 1.0 - tick / ramp) * first + second)
+        sure = [contact for contact in output.contacts if contact.identifiable]
+        phantoms += any(error([contact], touches[1][1]) > 0.12 for contact in sure)
+    assert both >= 3
+    assert phantoms == 0
