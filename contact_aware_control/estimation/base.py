@@ -23,7 +23,10 @@ class EstimatorStatus(Enum):
     CONVERGING = "contact found, place not settled yet: rely on the force only"
     NOT_IDENTIFIABLE = "contact whose place the joint torques do not tell: be conservative"
     AMBIGUOUS = "a contact or a load: turn the arm, or declare the payload"
-    REJECTED = "input not used: it must be finite, of the arm's size and newer than the last"
+    REJECTED = (
+        "input not used: it must be finite, of the arm's size and newer than the last, and torques "
+        "no more than five times the effort limits"
+    )
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,22 @@ MIN_WEIGHT_ERROR = 5.0
 PATIENCE = 500_000_000
 """So long it has to last: contacts and the driver's filters are quicker [ns]."""
 
+MAX_OVER_EFFORT = 5.0
+"""A torque of a joint over its effort limit, up to where it is believed."""
+
+
+def is_believed(torque: object, robot: Robot) -> bool:
+    """Tell whether a torque is one an arm can have: a number for each joint, none absurd.
+
+    Args:
+        torque: Anything, supposed to be (n) [Nm].
+        robot: The arm.
+    """
+    if np.shape(torque) != (robot.n,):
+        return False
+    # What is no number is not below the bound either.
+    return bool((np.abs(torque) <= MAX_OVER_EFFORT * robot.effort_limits).all())
+
 
 @dataclass(frozen=True)
 class TorqueReading:

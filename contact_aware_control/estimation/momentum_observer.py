@@ -14,6 +14,7 @@ import numpy as np
 import pinocchio as pin
 
 from contact_aware_control.estimation.config import ObserverConfig
+from contact_aware_control.estimation.joint_torque import is_believed
 from contact_core.base.errors import ConfigError
 from contact_core.robot.arm_state import ArmState
 from contact_core.robot.robot import Robot
@@ -94,7 +95,7 @@ class MomentumObserver:
             config: Gain and inertia; as they come without.
         """
         config = config or ObserverConfig()
-        self._model = robot.model
+        self._robot, self._model = robot, robot.model
         self._data = robot.model.createData()
         self._gain = config.gain
         self._armature = np.broadcast_to(config.armature, robot.n)
@@ -115,10 +116,10 @@ class MomentumObserver:
 
         Returns:
             (n) estimated tau_ext [Nm]; None if position or joint torque is not n finite numbers,
-            or the stamp not newer than the last.
+            the torque absurdly large, or the stamp not newer than the last.
         """
         position, torque = state.position, state.joint_torque
-        if torque is None or not (self._is_sound(position) and self._is_sound(torque)):
+        if not (self._is_sound(position) and is_believed(torque, self._robot)):
             return None
         period = None if self._stamp is None else 1e-9 * (state.stamp - self._stamp)
         if period is not None and period <= 0.0:

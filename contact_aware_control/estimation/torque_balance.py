@@ -10,6 +10,7 @@ import numpy as np
 
 from contact_aware_control.estimation.calibration import Calibration
 from contact_aware_control.estimation.config import EstimatorConfig
+from contact_aware_control.estimation.joint_torque import is_believed
 from contact_aware_control.estimation.measurement import diagonal
 from contact_aware_control.estimation.tare import Tare, TareStatus
 from contact_aware_control.estimation.torque_errors import TorqueErrors
@@ -175,12 +176,12 @@ class TorqueBalance:
 
         Returns:
             What contacts have to explain; None if the sample is refused: it is not finite, of
-            another size or not newer than the one before.
+            another size, absurdly large or not newer than the one before.
         """
         stamp_ns, q = state.stamp, np.asarray(state.position, dtype=float)
         external_torque = np.asarray(state.external_torque, dtype=float)
-        is_sound = q.shape == external_torque.shape == self._nothing.shape
-        is_sound = is_sound and bool(np.isfinite(q + external_torque).all())
+        is_sound = q.shape == self._nothing.shape and bool(np.isfinite(q).all())
+        is_sound = is_sound and is_believed(external_torque, self._robot)
         period = self._advance(stamp_ns) if is_sound else None
         if period is None:
             self.rejected += 1

@@ -318,6 +318,8 @@ def test_same_seed_same_bits_another_seed_other_bits(make_plant, robot, touch):
     [
         (np.full(7, np.nan), np.zeros(7)),
         (np.zeros(7), np.array([0, 0, np.inf, 0, 0, 0, 0])),
+        (np.zeros(7), np.array([0, 0, 0, 0, 0, 1e6, 0])),
+        (np.zeros(7), np.full(7, 1e160)),
         (np.zeros(6), np.zeros(7)),
         (np.zeros(7), np.zeros(8)),
     ],

@@ -130,7 +130,9 @@ def test_an_arm_that_moves_already_is_not_touched(robot, observer):
         assert np.abs(estimate).max() < 0.1
 
 
-@pytest.mark.parametrize("wrong", [np.zeros(6), [0.0] * 6, np.full(7, np.nan), 0.0, None])
+@pytest.mark.parametrize(
+    "wrong", [np.zeros(6), [0.0] * 6, np.full(7, np.nan), np.full(7, 1e6), 0.0, None]
+)
 def test_a_sample_of_another_arm_gives_nothing(wrong, robot, observer):
     sound = np.zeros(robot.n)
     assert observer.update(ArmState.recorded(1, sound, joint_torque=sound)) is not None
