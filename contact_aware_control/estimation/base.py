@@ -103,7 +103,8 @@ class Estimator(ABC):
             shapes: Where it may be touched, placed in the tool frame; none if that is not known.
 
         Raises:
-            ConfigError: If a number is not finite, or the mass negative.
+            ConfigError: If the mass is negative or above 20 kg, or the centre not three numbers
+                up to 2 m.
             ModelError: If there are too many shapes, or one of a kind that cannot be held.
         """
 
@@ -112,10 +113,11 @@ class Estimator(ABC):
         """Tell where the gripper's fingers are; at first they are closed.
 
         Args:
-            position: Of the joint that opens the gripper [m].
+            position: Of the joint that opens the gripper [m], or [rad]; what is beyond its limits
+                counts as at the limit.
 
         Raises:
-            ConfigError: If it is not finite.
+            ConfigError: If it is not finite, or beyond what any gripper's joint has.
         """
 
     @abstractmethod

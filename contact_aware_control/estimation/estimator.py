@@ -16,11 +16,11 @@ from contact_aware_control.estimation.load import LoadClassifier, Verdict
 from contact_aware_control.estimation.measurement import MeanTorque, Torques, diagonal, squared_norm
 from contact_aware_control.estimation.modes import MODE_RADIUS
 from contact_aware_control.estimation.surface import new_placement, place
-from contact_aware_control.estimation.tool_surface import ToolSurface, check_held
+from contact_aware_control.estimation.tool_surface import ToolSurface, check_held, check_opening
 from contact_aware_control.estimation.torque_balance import CompensatedTorque, TorqueBalance
 from contact_aware_control.estimation.tracker import MISSING_RESIDUAL, ContactTracker, Told, Track
 from contact_aware_control.lever_arms import LeverArms
-from contact_core.base.errors import ConfigError, real_number
+from contact_core.base.errors import ConfigError
 from contact_core.multibody.collision.shapes import PlacedShape
 from contact_core.robot.arm_state import ArmState
 from contact_core.robot.robot import Robot
@@ -123,14 +123,11 @@ class ContactEstimator(Estimator):
     ) -> None:
         """Tell what the robot holds from a time on, see :meth:`Estimator.set_payload`."""
         check_held(shapes)
-        real_number(mass, "mass", ">= 0 kg", above=-1e-9)
-        if not np.isfinite(center_of_mass).all():
-            raise ConfigError(f"center_of_mass is {center_of_mass} (valid: finite numbers)")
         self._balance.set_payload(mass, center_of_mass, start_ns, shapes)
 
     def set_gripper(self, position: float) -> None:
         """Tell where the gripper's fingers are, see :meth:`Estimator.set_gripper`."""
-        self._tool.set_gripper(real_number(position, "gripper position"))
+        self._tool.set_gripper(check_opening(position))
 
     def update(self, state: ArmState) -> EstimatorOutput:
         """Process one sample, see :meth:`Estimator.update`."""

@@ -12,7 +12,7 @@ from contact_aware_control.contact import ContactEstimate
 from contact_aware_control.estimation.base import Estimator, EstimatorOutput, EstimatorStatus
 from contact_aware_control.estimation.calibration import prior
 from contact_aware_control.estimation.config import EstimatorConfig
-from contact_aware_control.estimation.tool_surface import check_held
+from contact_aware_control.estimation.tool_surface import check_held, check_opening
 from contact_aware_control.estimation.torque_balance import TorqueBalance
 from contact_core.multibody.collision.shapes import PlacedShape
 from contact_core.robot.arm_state import ArmState
@@ -76,7 +76,7 @@ class FreeTorqueEstimator(Estimator):
     @final
     def set_gripper(self, position: float) -> None:
         """Move the links of ``self.robot``, see :meth:`Estimator.set_gripper`."""
-        self.robot.set_gripper(position)
+        self.robot.set_gripper(check_opening(position))
 
     @final
     @property

@@ -26,11 +26,11 @@ MAX_OVER_EFFORT = 5.0
 """A torque of a joint over its effort limit, up to where it is believed."""
 
 
-def is_believed(torque: object, robot: Robot) -> bool:
+def is_believed(torque: np.ndarray, robot: Robot) -> bool:
     """Tell whether a torque is one an arm can have: a number for each joint, none absurd.
 
     Args:
-        torque: Anything, supposed to be (n) [Nm].
+        torque: Supposed to be (n) [Nm].
         robot: The arm.
     """
     if np.shape(torque) != (robot.n,):

@@ -119,7 +119,7 @@ class MomentumObserver:
             the torque absurdly large, or the stamp not newer than the last.
         """
         position, torque = state.position, state.joint_torque
-        if not (self._is_sound(position) and is_believed(torque, self._robot)):
+        if torque is None or not (self._is_sound(position) and is_believed(torque, self._robot)):
             return None
         period = None if self._stamp is None else 1e-9 * (state.stamp - self._stamp)
         if period is not None and period <= 0.0:

@@ -12,7 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 from contact_aware_control.estimation.surface import HIDDEN_DEPTH, surface_of_robot
-from contact_core.base.errors import ModelError, choices
+from contact_core.base.errors import ConfigError, ModelError, choices, real_number
 from contact_core.multibody.collision.shapes import PlacedShape, Shape, ShapeKind
 from contact_core.robot.robot import HELD_OBJECT, Robot
 
@@ -21,6 +21,9 @@ MAX_HELD_SHAPES = 4
 
 HOLDABLE = (ShapeKind.SPHERE, ShapeKind.BOX, ShapeKind.CAPSULE, ShapeKind.CYLINDER)
 """What these may be."""
+
+MAX_OPENING = 4.0
+"""Of a gripper's joint, to either side: what is more is neither in metres nor in radians."""
 
 MIN_MOTION = 1e-4
 """Less motion of the fingers [m] makes no difference to where they are touched."""
@@ -155,6 +158,21 @@ def check_held(shapes: Sequence[PlacedShape]) -> None:
             raise ModelError(f"a held object cannot be a {kind.name.lower()} ({valid})")
         if not 0.0 < placed.shape.area < np.inf or min(placed.shape.size) < 0.0:
             raise ModelError(f"a held object's sizes must be positive, got {placed.shape.size}")
+
+
+def check_opening(position: float) -> float:
+    """Return where somebody says the gripper's fingers are, checked.
+
+    Args:
+        position: Of the joint that opens the gripper [m], or [rad].
+
+    Raises:
+        ConfigError: If it is no finite number, or beyond MAX_OPENING.
+    """
+    valid = f"a finite number from {-MAX_OPENING:g} to {MAX_OPENING:g}"
+    if abs(real_number(position, "gripper position", valid)) <= MAX_OPENING:
+        return position
+    raise ConfigError(f"gripper position must be {valid}, got {position!r}")
 
 
 def _box_around(shapes: Sequence[PlacedShape]) -> tuple[np.ndarray, np.ndarray]:

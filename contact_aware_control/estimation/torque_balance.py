@@ -14,6 +14,7 @@ from contact_aware_control.estimation.joint_torque import is_believed
 from contact_aware_control.estimation.measurement import diagonal
 from contact_aware_control.estimation.tare import Tare, TareStatus
 from contact_aware_control.estimation.torque_errors import TorqueErrors
+from contact_core.base.errors import ConfigError, real_number
 from contact_core.base.kernel import kernel
 from contact_core.multibody.collision.shapes import PlacedShape
 from contact_core.robot.arm_state import ArmState
@@ -21,6 +22,12 @@ from contact_core.robot.robot import Robot
 
 MAX_PERIOD = 0.1
 """A longer time [s] between samples is taken as this long by filters and tare."""
+
+HEAVIEST = 20.0
+"""Largest mass of a payload that is believed [kg]."""
+
+MAX_CENTER = 2.0
+"""Farthest coordinate of its centre of mass that is believed [m]."""
 
 MEAN_SHARE = 0.1
 """Variance of a tare's mean over that of a sample."""
@@ -309,9 +316,20 @@ class Payload:
             center_of_mass: (3) tool frame [m].
             start_ns: Time from which on it is held [ns].
             shapes: Where it may be touched, tool frame.
+
+        Raises:
+            ConfigError: If mass or centre are no numbers, or beyond HEAVIEST and MAX_CENTER.
         """
+        valid = f"0 to {HEAVIEST:g} kg"
+        if real_number(mass, "mass", valid, above=-1e-9) > HEAVIEST:
+            raise ConfigError(f"mass must be {valid}, got {mass!r}")
+        center = np.asarray(center_of_mass, dtype=float)
+        if center.shape != (3,) or not (np.abs(center) <= MAX_CENTER).all():
+            raise ConfigError(
+                f"center_of_mass is {center_of_mass} (valid: three numbers up to {MAX_CENTER:g} m)"
+            )
         self._announced = [change for change in self._announced if change[0] < start_ns]
-        load = self._robot.load_of_payload(mass, np.asarray(center_of_mass, dtype=float))
+        load = self._robot.load_of_payload(mass, center)
         self._announced.append((start_ns, load, tuple(shapes)))
 
     def advance(self, stamp_ns: int) -> bool:

@@ -28,6 +28,8 @@ from contact_aware_control.estimation.identifiability import ContactProspect
 from contact_aware_control.estimation.joint_torque import JointTorqueWatch, TorqueReading
 from contact_aware_control.estimation.momentum_observer import MomentumObserver
 from contact_aware_control.estimation.tare import TareStatus
+from contact_aware_control.estimation.tool_surface import MAX_OPENING
+from contact_aware_control.estimation.torque_balance import HEAVIEST, MAX_CENTER
 from contact_aware_control.node.config import DRIVER, MOMENTUM_OBSERVER, EstimatorNodeConfig
 from contact_aware_control.node.memory import EstimatorMemory
 from contact_aware_control.node.messages import ContactsMessage, held_shapes
@@ -71,12 +73,6 @@ PROSPECT_PERIOD = 5.0
 SAME = 0.01
 """Change of a joint [rad], or of what is not known of its torque [Nm], that makes no difference to
 what could be told of contacts."""
-
-HEAVIEST = 20.0
-"""Largest mass of a payload that is believed [kg], as of one held at the start."""
-
-MAX_CENTER = 2.0
-"""Farthest coordinate of its centre of mass that is believed [m]."""
 
 BELIEVED = {
     "position": MAX_POSITION,
@@ -314,6 +310,8 @@ class EstimatorNode(GuardedNode):
 
     def _gripper_moved(self, message: JointState) -> None:
         moved = named_numbers(message.name, message.position, "position", MAX_POSITION)
+        if (joint := self._gripper_joint) in moved:
+            number(moved[joint], f"position of '{joint}'", -MAX_OPENING, MAX_OPENING)
         if self._participant is None:
             self._open(moved)
         else:

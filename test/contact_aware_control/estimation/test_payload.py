@@ -79,14 +79,22 @@ def test_a_stamp_long_before_the_change_is_distrusted_as_much_as_the_change(payl
 @pytest.mark.parametrize(
     ("mass", "center", "said"),
     [
-        (np.nan, 0.0, "mass must be >= 0 kg, got nan"),
-        (-1.0, 0.0, "mass must be >= 0 kg, got -1"),
-        (1.0, np.inf, "center_of_mass is"),
+        (np.nan, [0.0] * 3, "mass must be 0 to 20 kg, got nan"),
+        (-1.0, [0.0] * 3, "mass must be 0 to 20 kg, got -1"),
+        (1e6, [0.0] * 3, "mass must be 0 to 20 kg, got 1000000"),
+        (1.0, [0.0, np.inf, 0.0], "center_of_mass is .*three numbers up to 2 m"),
+        (1.0, [9e9, 0.0, 0.0], "center_of_mass is .*three numbers"),
+        (1.0, [0.0] * 2, "center_of_mass is .*three numbers"),
     ],
 )
 def test_what_is_no_load_is_refused(robot, mass, center, said):
     estimator = ContactEstimator(robot, EstimatorConfig())
     with pytest.raises(ConfigError, match=said):
-        estimator.set_payload(mass, np.full(3, center), 0)
-    with pytest.raises(ConfigError, match="gripper position must be a finite"):
-        estimator.set_gripper(np.nan)
+        estimator.set_payload(mass, np.array(center), 0)
+
+
+@pytest.mark.parametrize("position", [np.nan, 5.0, -1e9, "0.05"])
+def test_where_no_fingers_are_is_refused(robot, position):
+    estimator = ContactEstimator(robot, EstimatorConfig())
+    with pytest.raises(ConfigError, match="gripper position must be a finite number from -4 to 4"):
+        estimator.set_gripper(position)
