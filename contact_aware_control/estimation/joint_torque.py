@@ -35,8 +35,8 @@ def is_believed(torque: np.ndarray, robot: Robot) -> bool:
     """
     if np.shape(torque) != (robot.n,):
         return False
-    # What is no number is not below the bound either.
-    return bool((np.abs(torque) <= MAX_OVER_EFFORT * robot.effort_limits).all())
+    believed = np.abs(torque) <= MAX_OVER_EFFORT * robot.effort_limits  # which may be infinite
+    return bool((believed & np.isfinite(torque)).all())
 
 
 @dataclass(frozen=True)
