@@ -86,6 +86,47 @@ def test_positions_are_differentiated_where_the_driver_gives_no_velocity(robot, 
     np.testing.assert_allclose(estimates[100:].mean(axis=0), EXTERNAL, atol=0.3)
 
 
+def spoilt(state, rng, jitter, quantum):
+    """Return a state as a recording has it: without velocity, late at random, rounded."""
+    stamp = state.stamp + round(1e9 * rng.uniform(0.0, jitter))
+    position = np.round(state.position / quantum) * quantum
+    return ArmState.recorded(stamp, position, joint_torque=state.joint_torque)
+
+
+@pytest.mark.parametrize(("jitter", "quantum"), [(3e-4, 1e-12), (0.0, 1e-4), (2e-4, 5e-5)])
+@pytest.mark.parametrize("seed", [1000, 1001])
+def test_errors_of_stamps_and_positions_are_no_torque(robot, observer, jitter, quantum, seed):
+    """In motion; what touches the arm is felt all the same, somewhat later."""
+    simulation, rng = Simulation(robot), np.random.default_rng(seed)
+    estimates = []
+    for tick in range(500):
+        external = EXTERNAL if tick >= 300 else np.zeros(7)
+        torque = simulation.tick(external)
+        estimates.append(observer.update(spoilt(simulation.state(torque), rng, jitter, quantum)))
+    estimates = np.array(estimates)
+    assert estimates[20:300].std() < 0.15
+    assert np.abs(estimates[20:300]).max() < 1.0
+    np.testing.assert_allclose(estimates[450:].mean(axis=0), EXTERNAL, atol=0.4)
+
+
+def test_positions_that_tell_no_velocity_give_nothing(robot, observer):
+    simulation, rng = Simulation(robot), np.random.default_rng(1000)
+    found = []
+    for _ in range(300):
+        state = simulation.state(simulation.tick(np.zeros(7)))
+        found.append(observer.update(spoilt(state, rng, 0.0, 2e-3)))
+    assert all(estimate is None for estimate in found[100:])
+
+
+def test_given_velocities_are_taken_as_they_are(robot, observer):
+    """Nothing is averaged then."""
+    simulation = Simulation(robot)
+    for _ in range(50):
+        torque = simulation.tick(EXTERNAL)
+        estimate = observer.update(simulation.state(torque))
+        np.testing.assert_allclose(estimate, observer._residual, rtol=0.0, atol=1e-12)
+
+
 def test_inertia_of_the_drives_counts(robot):
     free = np.zeros(7)
     knowing = MomentumObserver(robot, ObserverConfig(gain=GAIN, armature=(0.3,) * 7))
@@ -175,6 +216,18 @@ def _write(file, times, spoil=lambda text: text):
 def test_a_recording_that_tells_nothing_is_refused(times, spoil, message, tmp_path):
     with pytest.raises(ConfigError, match=message):
         read_joint_torques(_write(tmp_path / "r.csv", times, spoil), 2)
+
+
+def test_a_recording_of_coarse_angles_is_refused(tmp_path):
+    angles = 0.1 * np.sin(0.05 * np.arange(100))
+    for decimals in (3, 4):
+        table = np.column_stack((0.005 * np.arange(100), angles.round(decimals), np.zeros(100)))
+        np.savetxt(tmp_path / "r.csv", table, delimiter=",", header="t,q,tau", comments="")
+        if decimals == 4:
+            assert len(read_joint_torques(tmp_path / "r.csv", 1)) == 100
+        else:
+            with pytest.raises(ConfigError, match=r"in steps of 0\.001 rad .*four decimals"):
+                read_joint_torques(tmp_path / "r.csv", 1)
 
 
 def test_a_recording_is_read_as_written(tmp_path):
