@@ -25,6 +25,7 @@ from contact_aware_control.estimation import (
     FreeTorqueEstimator,
     MomentumObserver,
     ObserverConfig,
+    check_joint_torques,
     make_estimator,
     read_joint_torques,
 )
@@ -76,6 +77,7 @@ __all__ = [
     "Reference",
     "Request",
     "Status",
+    "check_joint_torques",
     "load",
     "make_controller",
     "make_estimator",

@@ -6,6 +6,7 @@ from contact_aware_control.estimation.base import Estimator, EstimatorOutput, Es
 from contact_aware_control.estimation.config import EstimatorConfig, ObserverConfig
 from contact_aware_control.estimation.estimator import ContactEstimator
 from contact_aware_control.estimation.free_torque import FreeTorqueEstimator
+from contact_aware_control.estimation.joint_torque import check_joint_torques
 from contact_aware_control.estimation.momentum_observer import MomentumObserver, read_joint_torques
 from contact_core.base.registry import Registry
 from contact_core.robot.robot import Robot
@@ -20,6 +21,7 @@ __all__ = [
     "FreeTorqueEstimator",
     "MomentumObserver",
     "ObserverConfig",
+    "check_joint_torques",
     "make_estimator",
     "read_joint_torques",
 ]

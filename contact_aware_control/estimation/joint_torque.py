@@ -6,10 +6,12 @@ weighs, one that leaves the weight out by once; read the right way it fits.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from contact_core.base.errors import ConfigError
 from contact_core.robot.arm_state import ArmState, TorqueKind
 from contact_core.robot.robot import Robot
 
@@ -116,6 +118,39 @@ def better_reading(
         if np.linalg.norm(weight_error(read, external, gravity)) < most:
             return TorqueReading(sign, kind)
     return None
+
+
+BEGINNING = 250_000_000
+"""How long nothing touches the arm at the beginning of a recording [ns]."""
+
+
+def check_joint_torques(states: Sequence[ArmState], robot: Robot) -> None:
+    """Check that the joints carry the arm's weight at the beginning of a recording.
+
+    Args:
+        states: The recording; nothing touches the arm in its first BEGINNING.
+        robot: The arm.
+
+    Raises:
+        ConfigError: If they do by another reading of the torques, or miss more than all of it.
+    """
+    first = [state for state in states if state.stamp - states[0].stamp <= BEGINNING]
+    torque = np.mean([state.joint_torque for state in first if state.joint_torque is not None], 0)
+    gravity = np.mean([robot.gravity_torque(state.position) for state in first], 0)
+    error, taken = weight_error(torque, np.zeros(robot.n), gravity), TorqueReading()
+    if np.abs(error).max() <= MIN_WEIGHT_ERROR:
+        return
+    found = "the joint torques do not carry the arm's weight at the beginning: "
+    if right := better_reading(torque, np.zeros(robot.n), gravity, taken):
+        raise ConfigError(
+            f"{found}{taken.found_instead(right)} (valid: with the weight, positive where they "
+            "accelerate the joint)"
+        )
+    if np.linalg.norm(error) > np.linalg.norm(gravity):
+        raise ConfigError(
+            f"{found}they are {torque.round(1).tolist()} Nm, it is {gravity.round(1).tolist()} Nm "
+            "(is it this arm, are they in Nm, and in the order of its joints?)"
+        )
 
 
 _OTHER = {

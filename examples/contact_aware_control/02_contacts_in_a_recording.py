@@ -1,11 +1,11 @@
 """Find contacts in a recording of joint torques.
 
-A line of FILE.csv has time [s], joint positions [rad] and joint torques [Nm], the first one their
-names. Nothing touches the arm in its first quarter of a second.
+A line of FILE.csv has time [s], joint positions [rad] and torques [Nm], the first one their names.
+Nothing touches the arm in its first quarter of a second.
 """
 
 import argparse
-import dataclasses
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,9 +18,9 @@ parser.add_argument("file")
 parser.add_argument("--arm", default="iiwa14_wsg50")
 chosen = parser.parse_args()
 try:
-    description = RobotDescription.load(chosen.arm)
-    robot, arm = Robot.from_description(description), Robot.from_description(description)
+    robot, arm = map(Robot.from_description, [RobotDescription.load(chosen.arm)] * 2)
     states = cac.read_joint_torques(chosen.file, robot.n)
+    cac.check_joint_torques(states, robot)
 except ContactStackError as error:
     parser.error(str(error))
 observer, estimator = cac.MomentumObserver(robot), cac.ContactEstimator(robot)
@@ -28,13 +28,13 @@ controller = cac.make_controller(arm, config := cac.ControllerConfig())
 memory, step, felt = cac.ControllerState(), np.full(robot.n, config.limits.step), {}
 for state in states:
     time, q, external = 1e-9 * state.stamp, state.position, observer.update(state)
-    contacts = estimator.update(dataclasses.replace(state, external_torque=external)).contacts
-    known = cac.ControllerInput(time, q, q, -step, step, contacts)
+    found = estimator.update(replace(state, external_torque=external))
+    known = cac.ControllerInput(time, q, q, -step, step, found.contacts)
     memory, answer = controller.give_way(memory, known)  # what the arm would do about it
-    for c in contacts:
+    way = f"until {time:.2f} s; gives way by {np.abs(answer.command - q).max():.2g} rad a tick"
+    for c in found.contacts:
         place = f"at {c.point_world.round(3)} m" if c.identifiable else "somewhere"
-        way = f"until {time:.2f} s; gives way by {np.abs(answer.command - q).max():.2g} rad a tick"
-        if c.force > 0.9 * felt.get(c.number, (0.0,))[0]:  # else it ends
-            felt[c.number] = c.force, f"{c.force:.1f} N on {c.link} {place}, {way}"
-said = [f"contact {number}: {said}" for number, (_, said) in felt.items()]
-print("\n".join(said or [f"no contact in {len(states)} lines"]))
+        if c.force > 0.9 * (most := max(c.force, felt.get(c.number, (0.0,))[0])):  # else it ends
+            felt[c.number] = most, f"{c.force:.1f} N on {c.link} {place}, {way}"
+said = [f"contact {number}: {said}" for number, (_, said) in felt.items()] or ["no contact"]
+print(*said, f"tare: {found.tare.value}; {found.rejected} lines left out", sep="\n")

@@ -72,7 +72,8 @@ def test_a_recording_without_a_contact_says_so(tmp_path: Path) -> None:
     q = np.array(RobotDescription.load("iiwa14_wsg50").joints.home)
     lines = [[time, *q, *robot.gravity_torque(q)] for time in np.arange(0.0, 0.5, 0.01)]
     np.savetxt(tmp_path / "r.csv", lines, delimiter=",", header="title")
-    assert run_alone(2, tmp_path, tmp_path / "r.csv") == "no contact in 50 lines\n"
+    said = run_alone(2, tmp_path, tmp_path / "r.csv")
+    assert said == "no contact\ntare: bias known; 0 lines left out\n"
 
 
 @pytest.mark.parametrize("arm", ["nope", "broken.yaml"])
@@ -121,7 +122,8 @@ def test_a_contact_is_found_in_a_recording_of_pinocchio(
     np.savetxt(file, lines, delimiter=",", header="time and 2 n columns")
     out = run_here(2, tmp_path, file, "--arm", arm)
     said = re.fullmatch(
-        r"contact 1: (\S+) N on (\S+) at \[(.*)\] m, until 2.50 s; gives way by (\S+) rad a tick\n",
+        r"contact 1: (\S+) N on (\S+) at \[(.*)\] m, until 2.50 s; gives way by (\S+) rad a tick\n"
+        r"tare: bias known; 0 lines left out\n",
         out,
     )
     assert said is not None, out

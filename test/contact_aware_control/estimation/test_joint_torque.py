@@ -6,7 +6,12 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from contact_aware_control.estimation.joint_torque import JointTorqueWatch, TorqueReading
+from contact_aware_control.estimation.joint_torque import (
+    JointTorqueWatch,
+    TorqueReading,
+    check_joint_torques,
+)
+from contact_core.base.errors import ConfigError
 from contact_core.robot.arm_state import ArmState, TorqueKind
 from contact_core.robot.robot import Robot
 
@@ -69,3 +74,26 @@ def test_heavy_contacts_and_fast_motions_are_not_taken_for_it(robot: Robot) -> N
             torque = gravity(robot, q) - error * random.uniform(0.5, 1.0)
             watch.update(ArmState(5_000_000 * k, q, 0.0 * q, q, 0.0 * q, torque))
         assert watch.right is None
+
+
+@pytest.mark.parametrize(
+    ("reported", "said"),
+    [
+        (lambda torque, weight: -torque, "the opposite sign .valid: with the weight, positive"),
+        (lambda torque, weight: torque - weight, "leaves out the arm's weight"),
+        (lambda torque, weight: 1e3 * torque, "is it this arm, are they in Nm, and in the order"),
+        (lambda torque, weight: torque[::-1], "in the order of its joints"),
+    ],
+)
+def test_a_recording_whose_joints_carry_something_else_is_refused(robot, reported, said):
+    """A payload of 1 kg that nobody has declared is none of this."""
+    weight = gravity(robot, Q)
+    robot.update(Q)
+    torque = weight + robot.gravity_torque_of_payload(1.0, np.zeros(3))
+
+    def states(torque):
+        return [ArmState.recorded(k * 5_000_000, Q, joint_torque=torque) for k in range(100)]
+
+    check_joint_torques(states(torque), robot)
+    with pytest.raises(ConfigError, match=said):
+        check_joint_torques(states(reported(torque, weight)), robot)
