@@ -207,7 +207,7 @@ def _forces(now: PageState, peak: float) -> list[list[tuple[str, str, str]]]:
     number = "- N" if math.isnan(now.force) else f"{now.force:.1f} N"
     what = "contact force" if known else "contact force, as it feels"
     limit = [] if now.state == WAITING else [f"limit {now.force_limit:g} N"]
-    most = [f"at most {peak:.0f} N"] if math.isfinite(peak) else []
+    most = [f"peak {peak:.0f} N"] if math.isfinite(peak) else []
     bounds = [(", ".join(limit + most), FAINT, "")] if limit + most else []
     forces = [[(number, css(color), "number"), (what, PLAIN, ""), *bounds]]
     if now.beside:
@@ -215,7 +215,7 @@ def _forces(now: PageState, peak: float) -> list[list[tuple[str, str, str]]]:
         forces.append([
             (f"{now.beside_force:.1f} N", css(BESIDE_COLOR), "number"),
             (f"{role}: {now.beside_name}", PLAIN, ""),
-            (f"at most {now.beside_peak:.0f} N", FAINT, ""),
+            (f"peak {now.beside_peak:.0f} N", FAINT, ""),
         ])  # fmt: skip
     return forces
 

@@ -91,12 +91,12 @@ class RecordingPlayer:
         self._page.draw(self._recording.at(self.time))
 
     def run(self) -> None:
-        """Play until this is interrupted."""
+        """Play until this is interrupted, while somebody looks."""
         last = time.monotonic()
         while True:
             time.sleep(1.0 / RATE)
             now = time.monotonic()
-            self.advance(now - last)
+            self.advance(now - last if self._page.watched else 0.0)
             last = now
 
     def _scrub(self, event: Any) -> None:
@@ -197,6 +197,12 @@ def main(args: argparse.Namespace) -> int:
     if recording.left_out:
         print(
             f"{args.file}: gaps of more than {GAP:.0f} s are left out ({recording.left_out})",
+            file=sys.stderr,
+        )
+    if not recording.whole:
+        print(
+            f"{args.file}: it has no end, so {recording.duration:.1f} s may not be all "
+            "(contact-stack recover makes a whole copy of what is there)",
             file=sys.stderr,
         )
     if args.beside is not None:

@@ -63,6 +63,7 @@ class GraphCommands:
     Attributes:
         progress: How far the object is that is brought to its place, see :class:`ObjectCommands`.
         settings: As the graph has them, see :class:`Commands`.
+        actual: The same with what was set here, which the controls show by themselves.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class GraphCommands:
         self._widest, self._say = widest, say
         self.progress = ""
         self.settings: ArmSettings | None = None
+        self.actual: ArmSettings | None = None
         self._sent: Future | None = None
         self._brought: ClientGoalHandle | None = None
         self._grip: Grip | None = None
@@ -248,20 +250,26 @@ class GraphCommands:
         match [parameter_value_to_python(value) for value in future.result().values]:
             case [str(name), float(limit), beside_people] if math.isfinite(limit):
                 self._asking.cancel()
-                self.settings = ArmSettings(name, limit, beside_people is True)
+                self.settings = self.actual = ArmSettings(name, limit, beside_people is True)
 
     def _hear(self, event: ParameterEvent) -> None:
         """Take over what somebody else has set; one's own echo would pull a slider back."""
-        if event.node != self._controller or self.settings is None:
+        if event.node != self._controller or self.settings is None or self.actual is None:
             return
+        new: dict[str, Any]
         for item in event.changed_parameters:
             match change := (item.name, parameter_value_to_python(item.value)):
-                case _ if change in self._asked:
-                    self._asked.remove(change)
                 case ("controller", str(name)):
-                    self.settings = self.settings._replace(controller=name)
+                    new = {"controller": name}
                 case ("force.limit", float(limit)) if math.isfinite(limit):
-                    self.settings = self.settings._replace(limit=limit)
+                    new = {"limit": limit}
+                case _:
+                    continue
+            self.actual = self.actual._replace(**new)
+            if change in self._asked:
+                self._asked.remove(change)
+            else:
+                self.settings = self.settings._replace(**new)
 
     def _set(self, node: str, values: Mapping[str, float | str]) -> None:
         parameters = [Parameter(name, value=value) for name, value in values.items()]

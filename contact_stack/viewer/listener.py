@@ -55,6 +55,8 @@ class Listener:
 
     Attributes:
         now: The snapshot.
+        limit: Force limit where nothing touches [N]; what the controller says of contacts goes
+            before it.
     """
 
     def __init__(
@@ -70,9 +72,9 @@ class Listener:
             links: Those of the robot; what a sender calls otherwise is not shown by its name.
             fingers: Those of them that hold objects.
             movable: Objects that they may hold: this is no contact with the environment.
-            limit: Force limit until one is heard [N].
+            limit: Force limit where nothing touches [N].
         """
-        self.now = PageState(force_limit=limit)
+        self.now, self.limit = PageState(force_limit=limit), limit
         self._links, self._fingers, self._movable = links, fingers, movable
 
     def hear(self, topic: str, message: Any) -> None:
@@ -158,7 +160,7 @@ class Listener:
         if message.mode not in MODES:
             raise MessageError(f"mode is {message.mode} ({choices(MODES)})")
         limits = numbers(message.force_limit, "force_limit", MAX_FORCE)
-        self.now.force_limit = max(limits.tolist(), default=self.now.force_limit)
+        self.now.force_limit = max(limits.tolist(), default=self.limit)
         self.now.position_error = _error(message, "position_error")
         self.now.rotation_error = _error(message, "rotation_error")
         self.now.state = MODES[message.mode]

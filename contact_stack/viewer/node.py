@@ -303,8 +303,9 @@ class ViewerNode(GuardedNode):
         now = self._listener.now
         if self._pace is not None:
             now.pace = self._pace.measure(now.time, time.monotonic())
-        if self._commands is not None and self._commands.settings is not None:
-            now.name = self._commands.settings.controller
+        if self._commands is not None and self._commands.actual is not None:
+            now.name = self._commands.actual.controller
+            self._listener.limit = self._commands.actual.limit
         watched = self._page.watched
         rate = self._rate if watched else min(UNWATCHED_RATE, self._rate)
         self._timer.timer_period_ns = round(1e9 / rate)

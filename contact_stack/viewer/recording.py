@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pinocchio as pin
 from mcap.exceptions import McapError
-from mcap.records import Channel, McapRecord, Message, Metadata, Schema
+from mcap.records import Channel, Footer, McapRecord, Message, Metadata, Schema
 from mcap_ros2.decoder import DecoderFactory
 from tqdm import tqdm
 
@@ -53,12 +53,14 @@ class Recording:
         pictures: In their order, 1 / RATE apart, from time 0 on.
         name: What the run is called.
         left_out: Gaps between two messages that were left out.
+        whole: Whether the file has its end; else the run may have gone on.
     """
 
     model: SceneModel
     pictures: Sequence[PageState]
     name: str = ""
     left_out: int = 0
+    whole: bool = True
 
     @property
     def duration(self) -> float:
@@ -84,7 +86,7 @@ def load_recording(path: Path, model: SceneModel | None = None, robot_name: str 
             named, or does not say what it shows.
     """
     contents = _survey(path)
-    prefix = _namespace(path, contents.topics, robot_name)
+    prefix = _namespace(path, contents, robot_name)
     heard = _heard(path, contents.topics, prefix)
     model = model or contents.model
     if model is None:
@@ -103,7 +105,7 @@ def load_recording(path: Path, model: SceneModel | None = None, robot_name: str 
                 projector.advance(record.log_time)
                 projector.hear(topic, record)
     projector.expose()
-    return Recording(model, projector.pictures, path.stem, projector.left_out)
+    return Recording(model, projector.pictures, path.stem, projector.left_out, whole=contents.whole)
 
 
 class OtherRun:
@@ -241,10 +243,14 @@ def _records(path: Path, what: str) -> Iterable[McapRecord]:
 
 @dataclass
 class _Contents:
-    """What is in a recording: the topics that have messages, and what it says it shows."""
+    """What is in a recording: the topics that have messages, and what it says it shows.
+
+    A recording that is not whole was cut, is damaged, or is being written.
+    """
 
     topics: dict[str, None] = field(default_factory=dict)
     model: SceneModel | None = None
+    whole: bool = False
 
 
 def _survey(path: Path) -> _Contents:
@@ -258,16 +264,22 @@ def _survey(path: Path) -> _Contents:
                 contents.topics[channels[record.channel_id]] = None
             case Metadata() if record.name == CAST:
                 contents.model = SceneModel.from_metadata(record.metadata)
+            case Footer():
+                contents.whole = True
     return contents
 
 
-def _namespace(path: Path, topics: Iterable[str], robot_name: str) -> str:
+def _namespace(path: Path, contents: _Contents, robot_name: str) -> str:
     """Return what is before the names of a robot's topics, with the slash at its end."""
     ours = re.compile(rf"(.*/)(?:{'|'.join(Listener.TOPICS)})")
-    found = sorted({match[1] for topic in topics if (match := ours.fullmatch(topic))}, key=len)
+    found = sorted(
+        {match[1] for topic in contents.topics if (match := ours.fullmatch(topic))}, key=len
+    )
     # The joint states of a gripper, or the true ones, are no robot of their own.
     roots = [p for p in found if p.removesuffix("truth/").removesuffix("gripper/") == p]
     names = {root.strip("/"): root for root in roots}
+    if not names and not contents.whole:
+        raise ConfigError(f"{path} is damaged, or was cut before it has a message of ours")
     if not names:
         raise ConfigError(f"{path} has none of our topics ({choices(Listener.TOPICS)})")
     if robot_name.strip("/") in names:

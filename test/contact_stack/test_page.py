@@ -17,7 +17,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 import viser
-from contact_stack_msgs.msg import Contact, ContactArray
+from contact_stack_msgs.msg import Contact, ContactArray, ControllerStatus
 from page import line_to, messages_of, visit, words_of
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
@@ -354,7 +354,7 @@ def test_what_is_written_over_the_scene_says_what_it_feels_and_what_the_baseline
     assert words["purpose"].endswith("keeps it to 15 N.")
     own, baseline = [[text for text, *_ in lines] for lines in words["forces"]]
     assert own == ["15.0 N", "contact force", "limit 15 N"]
-    assert baseline == ["80.0 N", "baseline: greedy", "at most 84 N"]
+    assert baseline == ["80.0 N", "baseline: greedy", "peak 84 N"]
     assert words["state"][0] == "FAULT: STOPPED at 2.00 s, 0.50 of real time"
     assert words["remedy"][0][0] == "call reset <b>"
     assert words["felt"][0][0] == "feels 14.0 N at lbr_link_6"
@@ -457,6 +457,15 @@ def cloud(points, **changes):
     data = np.asarray(points, "<f4").tobytes()
     content = {"width": len(points), "height": 1, "point_step": 12, "data": data}
     return SimpleNamespace(**{**content, **changes})
+
+
+def test_without_a_contact_the_limit_is_that_of_the_controller():
+    listener = Listener((), (), (), 15.0)
+    status = {"mode": ControllerStatus.TRACKING, "status": ControllerStatus.OK}
+    for limits, expected in (([], 40.0), ([20.0, 30.0], 30.0), ([], 40.0)):
+        listener.limit = 40.0
+        listener.hear("controller_status", ControllerStatus(force_limit=limits, **status))
+        assert listener.now.force_limit == expected
 
 
 def test_particles_are_drawn_where_they_are_while_they_are_wanted(page):

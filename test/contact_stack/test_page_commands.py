@@ -145,8 +145,10 @@ def test_what_others_set_is_told_and_what_the_page_sets_is_known(graph) -> None:
     wait_for(lambda: commands.settings == ("greedy", 15.0, True))
     commands.limit_force(20.0)
     wait_for(lambda: controller.get_parameter("force.limit").value == 20.0)
+    wait_for(lambda: commands.actual == ("greedy", 20.0, True))
     controller.set_parameters([Parameter("controller", value="qp")])
     wait_for(lambda: commands.settings == ("qp", 15.0, True))
+    assert commands.actual == ("qp", 20.0, True)
     assert not commands._asked
     # Whoever lies is not shown.
     limit = Parameter("force.limit", value=math.nan).to_parameter_msg()

@@ -140,7 +140,20 @@ def test_the_copy_of_a_recording_that_was_cut_shows_the_same_robot(tmp_path, rec
     cut, copy = tmp_path / "cut.mcap", tmp_path / "copy.mcap"
     cut.write_bytes(recording.read_bytes()[:-100])
     recover(cut, copy)
-    assert load_recording(copy).model == load_recording(recording).model
+    whole = load_recording(recording)
+    assert load_recording(copy).model == whole.model
+    assert whole.whole and load_recording(copy).whole
+
+
+def test_a_recording_that_was_cut_is_not_shown_as_if_it_were_whole(tmp_path, recording, capsys):
+    cut = tmp_path / "cut.mcap"
+    cut.write_bytes(recording.read_bytes()[:-100])
+    assert not load_recording(cut).whole
+    assert cli.main(["view", str(cut), "--html", str(tmp_path / "x.html")]) == 0
+    assert "has no end" in capsys.readouterr().err
+    cut.write_bytes(recording.read_bytes()[:100])
+    with pytest.raises(ConfigError, match="is damaged, or was cut before"):
+        load_recording(cut)
 
 
 def shown(page) -> float:
@@ -224,8 +237,8 @@ def test_another_run_is_shown_beside_at_the_same_time(recording):
         assert "outline: arm of run at the same time" in [
             text for *_, text in shown.words["legend"]
         ]
-        assert shown.words["forces"][1][2][0] == "at most 36 N"
-        assert ", at most 36 N" in shown.words["forces"][0][2][0]
+        assert shown.words["forces"][1][2][0] == "peak 36 N"
+        assert ", peak 36 N" in shown.words["forces"][0][2][0]
         own, other = shown.poses[f"/robot/{JOINT}"], shown.poses[f"/beside/{JOINT}"]
         assert own.isApprox(other, 1e-4)
     finally:
