@@ -94,7 +94,7 @@ def test_on_a_telephone_the_force_is_seen_and_the_panel_is_closed_until_it_is_op
         browser.picture(PICTURES / "narrow.png")
         text = browser.do("text")
         assert "speed" not in text
-        headline = r"N\ncontact force\nlimit 15 N, at most \d+ N\n.*(TRACKING|HOLD) at \d"
+        headline = r"N\ncontact force\nlimit 15 N, peak \d+ N\n.*(TRACKING|HOLD) at \d"
         assert re.search(headline, text), text
         browser.do("click", text="contact stack")
         until(lambda: "speed" in browser.do("text"))
