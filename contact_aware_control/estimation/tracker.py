@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -132,14 +134,19 @@ class OneInstead:
         self._turn, self._waited, self._searched = 0, 0.0, 0.0
 
     def update(
-        self, placement: Placement, torques: Torques, residual: float, period: float
+        self,
+        placement: Placement,
+        torques: Torques,
+        residual: Callable[[], float],
+        period: float,
     ) -> None:
         """Search on, by one turn every :data:`TURN_PERIOD`.
 
         Args:
             placement: Where the robot's shapes are.
             torques: The external torque.
-            residual: Squared whitened one per joint that the contacts leave of its mean.
+            residual: Returns the squared whitened one per joint that the contacts leave of its
+                mean, which is needed at the end of a search alone.
             period: Time since the last update [s].
         """
         self._waited += period
@@ -150,7 +157,7 @@ class OneInstead:
         self._turn = (self._turn + 1) % ACQUISITION_ROUNDS
         if self._turn == 0:
             time, self._searched = self._searched, 0.0
-            fits = left < min(residual + SUPERFLUOUS_RESIDUAL, MISSING_RESIDUAL)
+            fits = left < min(residual() + SUPERFLUOUS_RESIDUAL, MISSING_RESIDUAL)
             self.fits_for = self.fits_for + time if fits else 0.0
             self._fails_for = self._fails_for + time if left > MISSING_RESIDUAL else 0.0
         self.told_apart = self.told_apart or self._fails_for > SETTLING_TIME
@@ -310,11 +317,8 @@ class ContactTracker:
             )
             track.superfluous_for = track.superfluous_for + period if superfluous else 0.0
         if len(self.tracks) > 1:
-            first = self.tracks[0]
-            mean = self._beside_others(placement, torques, [first]).mean
-            self._one.update(
-                placement, torques, first.filter.place.residual(placement, mean), period
-            )
+            left = partial(self._unexplained_mean, placement, torques)
+            self._one.update(placement, torques, left, period)
 
     def _is_established(self, track: Track) -> bool:
         """Tell whether a contact had been located, up to the last sample."""
@@ -348,6 +352,12 @@ class ContactTracker:
         if without is None:
             return rest.filter.place.residual(placement, smooth)
         return rest.filter.place.slide(placement, smooth, enough=0.0)
+
+    def _unexplained_mean(self, placement: Placement, torques: Torques) -> float:
+        """Return the residual per joint that all contacts leave of the torque's mean."""
+        first = self.tracks[0]
+        mean = self._beside_others(placement, torques, [first]).mean
+        return first.filter.place.residual(placement, mean)
 
     def _change(self, stamp_ns: int, placement: Placement, torques: Torques) -> None:
         """Remove a contact that is superfluous, or add one that is missing; one at a time."""
