@@ -140,7 +140,8 @@ class ContactDynamics(Dynamics):
             width: (m) distance [m, rad] over which contact is felt: what the standard
                 deviation is for a sampled bundle.
             shared: Whether all barriers between two bodies weigh as much together as otherwise
-                each of them: with many points they are felt ever farther away.
+                each of them: with many points they are felt ever farther away. In 3-D what is far
+                away is not felt at all.
 
         Returns:
             A and B at every point.

@@ -64,7 +64,7 @@ class MoverConfig:
         10, "the object has arrived after this many updates in a row at the goal", low=1, high=1000
     )
     parts: int = parameter(
-        20, "steps of a search, of 1 to 4 ms each, that are done after an update", low=1
+        30, "steps of a search, of about 1 ms each, that are done after an update", low=1
     )
     tracker: TrackerConfig = nested(TrackerConfig)
 
@@ -233,7 +233,7 @@ class ObjectMover:
         config, command = self._config, self._command
         assert command is not None
         transit = self.loop.phase is Phase.TRANSIT
-        gap, then = self.loop.gaps(np.array([self._at(command), self._at(control)]))
+        gap = self.loop.gaps(self._at(command)[np.newaxis])[0]
         speed = config.transit_speed if transit else config.speed
         if not transit and gap.min() <= 0.0:
             left = (1.0 + self.loop.remaining) * self._tolerance
@@ -241,8 +241,12 @@ class ObjectMover:
         way = float(np.linalg.norm(self._tool(control) - self._tool(command)))
         share = min(1.0, speed * config.period / max(way, 1e-9))
         fastest = config.force / BLOW + np.maximum(gap - NEARBY, 0.0) / BRAKING
-        nearer = np.where(gap > (PRESSED if transit else 0.0), gap - then, 0.0)
-        return min(share, float((fastest * config.period / np.maximum(nearer, 1e-9)).min()))
+        counts = gap > (PRESSED if transit else 0.0)
+        for _ in range(2):  # what is round comes nearer in the middle of a way than at its end
+            then = self.loop.gaps(self._at(command + share * (control - command))[np.newaxis])[0]
+            nearer = np.where(counts, gap - then, 0.0)
+            share *= min(1.0, float((fastest * config.period / np.maximum(nearer, 1e-9)).min()))
+        return share
 
     def _let_lie(self, joints: np.ndarray) -> None:
         """Go on with what has come to rest as it lies, if the model has it lie there, too.

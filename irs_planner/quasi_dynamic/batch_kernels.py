@@ -9,16 +9,20 @@ import numpy as np
 from contact_core.base.kernel import kernel
 from irs_planner.linear_algebra import factor_cholesky, solve_cholesky
 from irs_planner.quasi_dynamic.contact_step import (
-    ContactRows,
+    FrictionCones,
     SpringModel,
-    allocate_step,
+    cones_at,
     differentiate_step,
     fill_gradient,
-    rows_at,
     set_bound,
-    solve_step,
 )
 from irs_planner.quasi_dynamic.log_barrier import differentiate_barrier, solve_barrier
+from irs_planner.quasi_dynamic.near_contacts import (
+    NearMemory,
+    allocate_near,
+    choose_near,
+    solve_near,
+)
 
 # A barrier needs room: its Newton method starts at this fraction of the smoothing width.
 START_MARGIN = 0.1
@@ -36,7 +40,7 @@ class StepBatch(NamedTuple):
         inverse: (K, n, n) Q^-1.
         load: (K, n_u) tau_u [N, Nm].
         stiffness: (n_a) K [N/m, Nm/rad].
-        rows: Contact inequalities of the K states.
+        cones: Contacts at the K states.
     """
 
     number: np.ndarray
@@ -45,7 +49,7 @@ class StepBatch(NamedTuple):
     inverse: np.ndarray
     load: np.ndarray
     stiffness: np.ndarray
-    rows: ContactRows
+    cones: FrictionCones
 
 
 @kernel
@@ -131,11 +135,10 @@ def step_batch(
         inputs: (N, n_a) u.
         next_states: (N, n) output: q+, NaN where the step has no solution.
     """
-    memory = allocate_step(states.shape[1], batch.rows.gap.shape[1])
+    memory = allocate_near(batch.cones)
     for i in range(states.shape[0]):
-        model, rows = _model_at(batch, batch.number[i]), rows_at(batch.rows, batch.number[i])
-        set_bound(rows, memory, model.time_step, 0.0)
-        solve_step(model, rows, states[i], inputs[i], memory, next_states[i])
+        model, cones = _model_at(batch, batch.number[i]), cones_at(batch.cones, batch.number[i])
+        solve_near(model, cones, states[i], inputs[i], 0.0, memory, next_states[i])
 
 
 @kernel
@@ -157,15 +160,33 @@ def jacobian_batch(
         state_jacobian: (N, n, n) output: A, NaN where the step has no solution.
         input_jacobian: (N, n, n_a) output: B, likewise.
     """
-    memory = allocate_step(states.shape[1], batch.rows.gap.shape[1])
+    memory = allocate_near(batch.cones)
     for i in range(states.shape[0]):
-        model, rows = _model_at(batch, batch.number[i]), rows_at(batch.rows, batch.number[i])
-        set_bound(rows, memory, model.time_step, 0.0)
-        if solve_step(model, rows, states[i], inputs[i], memory, next_states[i]):
-            differentiate_step(model, rows, memory, state_jacobian[i], input_jacobian[i])
-        else:
-            state_jacobian[i] = np.nan
-            input_jacobian[i] = np.nan
+        model, cones = _model_at(batch, batch.number[i]), cones_at(batch.cones, batch.number[i])
+        _differentiate(
+            model, cones, states[i], inputs[i], memory,
+            next_states[i], state_jacobian[i], input_jacobian[i],
+        )  # fmt: skip
+
+
+@kernel
+def _differentiate(
+    model: SpringModel,
+    cones: FrictionCones,
+    state: np.ndarray,
+    command: np.ndarray,
+    memory: NearMemory,
+    next_state: np.ndarray,
+    state_jacobian: np.ndarray,
+    input_jacobian: np.ndarray,
+) -> None:
+    """Differentiate the step at one point."""
+    solved, near = solve_near(model, cones, state, command, 0.0, memory, next_state)
+    if solved:
+        differentiate_step(model, near.rows, near.step, state_jacobian, input_jacobian)
+    else:
+        state_jacobian[:] = np.nan
+        input_jacobian[:] = np.nan
 
 
 @kernel
@@ -173,6 +194,7 @@ def barrier_jacobian_batch(
     batch: StepBatch,
     weight: float,
     share: np.ndarray,
+    reach: float,
     width: float,
     states: np.ndarray,
     inputs: np.ndarray,
@@ -189,6 +211,7 @@ def barrier_jacobian_batch(
         batch: Objective and contacts.
         weight: w = 1 / kappa [J].
         share: (m) of that weight, which the barrier of every row has.
+        reach: What is farther away has none [m].
         width: Smoothing width [m, rad].
         states: (N, n) q.
         inputs: (N, n_a) u.
@@ -196,30 +219,56 @@ def barrier_jacobian_batch(
         state_jacobian: (N, n, n) output: A, NaN where the step has no solution.
         input_jacobian: (N, n, n_a) output: B, likewise.
     """
-    memory = allocate_step(states.shape[1], batch.rows.gap.shape[1])
-    velocity = np.empty(states.shape[1])
+    memory = allocate_near(batch.cones)
     for i in range(states.shape[0]):
-        model, rows = _model_at(batch, batch.number[i]), rows_at(batch.rows, batch.number[i])
-        # The exact step that keeps a small distance is strictly feasible: start there.
-        set_bound(rows, memory, model.time_step, START_MARGIN * width)
-        solved = solve_step(model, rows, states[i], inputs[i], memory, next_states[i])
-        velocity[:] = memory.velocity
-        set_bound(rows, memory, model.time_step, 0.0)
-        fill_gradient(model, states[i], inputs[i], memory.gradient)
-        if solved and solve_barrier(model, rows, memory, weight, share, velocity):
-            for k in range(states.shape[1]):
-                next_states[i, k] = states[i, k] + model.time_step * velocity[k]
-            differentiate_barrier(
-                model, rows, memory, weight, share, state_jacobian[i], input_jacobian[i]
-            )
-            continue
-        set_bound(rows, memory, model.time_step, 0.0)
-        if solve_step(model, rows, states[i], inputs[i], memory, next_states[i]):
+        model, cones = _model_at(batch, batch.number[i]), cones_at(batch.cones, batch.number[i])
+        if not _differentiate_barrier(
+            model, cones, weight, share, reach, width, states[i], inputs[i], memory,
+            next_states[i], state_jacobian[i], input_jacobian[i],
+        ):  # fmt: skip
             # Squeezed bodies leave the barrier no interior: the exact derivatives remain.
-            differentiate_step(model, rows, memory, state_jacobian[i], input_jacobian[i])
-        else:
-            state_jacobian[i] = np.nan
-            input_jacobian[i] = np.nan
+            _differentiate(
+                model, cones, states[i], inputs[i], memory,
+                next_states[i], state_jacobian[i], input_jacobian[i],
+            )  # fmt: skip
+
+
+@kernel
+def _differentiate_barrier(
+    model: SpringModel,
+    cones: FrictionCones,
+    weight: float,
+    share: np.ndarray,
+    reach: float,
+    width: float,
+    state: np.ndarray,
+    command: np.ndarray,
+    memory: NearMemory,
+    next_state: np.ndarray,
+    state_jacobian: np.ndarray,
+    input_jacobian: np.ndarray,
+) -> bool:
+    """Differentiate the log-barrier step at one point; return False if it has no interior."""
+    # The exact step that keeps a small distance is strictly feasible: start there.
+    solved, near = solve_near(
+        model, cones, state, command, START_MARGIN * width, memory, next_state
+    )  # fmt: skip
+    if not solved:
+        return False
+    velocity = near.step.velocity.copy()
+    near = choose_near(cones, reach, memory)
+    for i in range(near.share.shape[0]):
+        near.share[i] = share[near.rows.number[i]]
+    set_bound(near.rows, near.step, model.time_step, 0.0)
+    fill_gradient(model, state, command, near.step.gradient)
+    if not solve_barrier(model, near.rows, near.step, weight, near.share, velocity):
+        return False
+    for k in range(state.shape[0]):
+        next_state[k] = state[k] + model.time_step * velocity[k]
+    differentiate_barrier(
+        model, near.rows, near.step, weight, near.share, state_jacobian, input_jacobian
+    )
+    return True
 
 
 @kernel
@@ -234,11 +283,11 @@ def impulse_batch(
         inputs: (N, n_a) u.
         impulse: (N, m) output: along every ray [N s], NaN where the step has no solution.
     """
-    memory = allocate_step(states.shape[1], batch.rows.gap.shape[1])
+    memory = allocate_near(batch.cones)
     next_state = np.empty(states.shape[1])
     for i in range(states.shape[0]):
-        model, rows = _model_at(batch, batch.number[i]), rows_at(batch.rows, batch.number[i])
-        set_bound(rows, memory, model.time_step, 0.0)
-        solved = solve_step(model, rows, states[i], inputs[i], memory, next_state)
-        for r in range(impulse.shape[1]):
-            impulse[i, r] = memory.multipliers[r] if solved else np.nan
+        model, cones = _model_at(batch, batch.number[i]), cones_at(batch.cones, batch.number[i])
+        solved, near = solve_near(model, cones, states[i], inputs[i], 0.0, memory, next_state)
+        impulse[i] = 0.0 if solved else np.nan
+        for k in range(near.rows.number.shape[0] if solved else 0):
+            impulse[i, near.rows.number[k]] = near.step.multipliers[k]

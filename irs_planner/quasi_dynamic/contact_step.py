@@ -100,24 +100,45 @@ class ContactFrames(NamedTuple):
     tangent: np.ndarray
 
 
+class FrictionCones(NamedTuple):
+    """What P pairs of shapes may do to each other: they keep apart, with friction.
+
+    Arrays of K states have one more leading dimension, apart from friction and edges.
+
+    Attributes:
+        gap: (P) phi [m].
+        normal: (P, n) Jn.
+        tangent: (P, D - 1, n) Jt.
+        friction: (P) mu.
+        edges: (R, D - 1) edge directions d of every cone.
+    """
+
+    gap: np.ndarray
+    normal: np.ndarray
+    tangent: np.ndarray
+    friction: np.ndarray
+    edges: np.ndarray
+
+
 class ContactRows(NamedTuple):
-    """Constraints J_i v + phi_i / h >= 0 of the m edges of all cones, contact by contact.
+    """Constraints J_i v + phi_i / h >= 0 of the m edges of some cones, contact by contact.
 
     Every contact has the edges J = Jn + mu d^T Jt of a polyhedral friction cone (Anitescu's
-    relaxation of Coulomb friction; bundled_gradients, reference [23]). Arrays of K states
-    have one more leading dimension.
+    relaxation of Coulomb friction; bundled_gradients, reference [23]).
 
     Attributes:
         ray: (m, n) J.
         negated: (m, n) -J, as the QP solver wants it.
         normal: (m, n) Jn of the contact to which the edge belongs.
         gap: (m) phi [m] of that contact.
+        number: (m) number of the edge among those of all cones, R P.
     """
 
     ray: np.ndarray
     negated: np.ndarray
     normal: np.ndarray
     gap: np.ndarray
+    number: np.ndarray
 
 
 PLANAR_EDGES = np.array([[1.0], [-1.0]])
@@ -134,60 +155,53 @@ def spatial_edges(count: int) -> np.ndarray:
     return np.stack((np.cos(angle), np.sin(angle)), axis=1)
 
 
-def allocate_rows(states: int, rays: int, size: int) -> ContactRows:
-    """Allocate the rows of several states.
-
-    Args:
-        states: Number K of states.
-        rays: Number m of rays.
-        size: Number n of coordinates.
-    """
+@kernel
+def allocate_rows(rays: int, size: int) -> ContactRows:
+    """Allocate m rows of n coordinates."""
     return ContactRows(
-        np.empty((states, rays, size)),
-        np.empty((states, rays, size)),
-        np.empty((states, rays, size)),
-        np.empty((states, rays)),
+        np.empty((rays, size)),
+        np.empty((rays, size)),
+        np.empty((rays, size)),
+        np.empty(rays),
+        np.empty(rays, dtype=np.int64),
     )
 
 
 @kernel
-def polyhedral_rows(
-    gap: np.ndarray,
-    normal: np.ndarray,
-    tangent: np.ndarray,
-    friction: np.ndarray,
-    edges: np.ndarray,
-    rows: ContactRows,
-) -> None:
-    """Fill in the edges of all cones of several states.
-
-    Args:
-        gap: (K, P) signed distances [m].
-        normal: (K, P, n) Jn.
-        tangent: (K, P, D - 1, n) Jt.
-        friction: (P) mu.
-        edges: (R, D - 1) edge directions d.
-        rows: Output of K states, R P rows each.
-    """
-    count = edges.shape[0]
-    for s in range(gap.shape[0]):
-        for i in range(gap.shape[1]):
-            for e in range(count):
-                row = count * i + e
-                rows.gap[s, row] = gap[s, i]
-                for k in range(normal.shape[2]):
-                    ray = normal[s, i, k]
-                    for t in range(edges.shape[1]):
-                        ray += friction[i] * edges[e, t] * tangent[s, i, t, k]
-                    rows.ray[s, row, k] = ray
-                    rows.negated[s, row, k] = -ray
-                    rows.normal[s, row, k] = normal[s, i, k]
+def cones_at(cones: FrictionCones, state: int) -> FrictionCones:
+    """Return the cones at one of several states, as views."""
+    return FrictionCones(
+        cones.gap[state], cones.normal[state], cones.tangent[state], cones.friction, cones.edges
+    )
 
 
 @kernel
-def rows_at(rows: ContactRows, state: int) -> ContactRows:
-    """Return the rows of one state, views of those of several."""
-    return ContactRows(rows.ray[state], rows.negated[state], rows.normal[state], rows.gap[state])
+def polyhedral_rows(cones: FrictionCones, reach: float, rows: ContactRows) -> int:
+    """Write out the edges of the cones of what is nearer than a distance.
+
+    Args:
+        cones: The cones at one state.
+        reach: The distance [m].
+        rows: Output, of as many rows as there are edges.
+
+    Returns:
+        How many rows there are.
+    """
+    row, edges = 0, cones.edges
+    for i in range(cones.gap.shape[0]):
+        if cones.gap[i] >= reach:  # what is not finite is for the solver to tell
+            continue
+        for e in range(edges.shape[0]):
+            rows.gap[row], rows.number[row] = cones.gap[i], edges.shape[0] * i + e
+            for k in range(cones.normal.shape[1]):
+                ray = cones.normal[i, k]
+                for t in range(edges.shape[1]):
+                    ray += cones.friction[i] * edges[e, t] * cones.tangent[i, t, k]
+                rows.ray[row, k] = ray
+                rows.negated[row, k] = -ray
+                rows.normal[row, k] = cones.normal[i, k]
+            row += 1
+    return row
 
 
 OPTIMAL = int(QuadraticProgramStatus.OPTIMAL)

@@ -7,12 +7,7 @@ import numpy as np
 from irs_planner.dynamics import Dynamics, Jacobians
 from irs_planner.quasi_dynamic import batch_kernels
 from irs_planner.quasi_dynamic.batch_kernels import StepBatch
-from irs_planner.quasi_dynamic.contact_step import (
-    PLANAR_EDGES,
-    SpringModel,
-    allocate_rows,
-    polyhedral_rows,
-)
+from irs_planner.quasi_dynamic.contact_step import PLANAR_EDGES, FrictionCones, SpringModel
 
 
 class LinearContact(Dynamics):
@@ -64,7 +59,7 @@ class LinearContact(Dynamics):
         return result
 
     def _prepare(self, states: np.ndarray) -> StepBatch:
-        count, n = states.shape
+        count = len(states)
         normal, tangent, hessian, inverse = (
             np.repeat(array[np.newaxis], count, axis=0)
             for array in (
@@ -74,9 +69,7 @@ class LinearContact(Dynamics):
                 self.model.inverse,
             )
         )
-        rows = allocate_rows(count, len(PLANAR_EDGES) * len(self.friction), n)
         gaps = states @ self.normal.T + self.offset
-        polyhedral_rows(gaps, normal, tangent, self.friction, PLANAR_EDGES, rows)
         model = self.model
         return StepBatch(
             np.arange(count),
@@ -85,5 +78,5 @@ class LinearContact(Dynamics):
             inverse,
             np.repeat(model.load[np.newaxis], count, axis=0),
             model.stiffness,
-            rows,
+            FrictionCones(gaps, normal, tangent, self.friction, PLANAR_EDGES),
         )

@@ -16,8 +16,10 @@ from irs_planner.quasi_dynamic.batch_kernels import StepBatch
 from irs_planner.quasi_dynamic.contact_step import (
     ContactFrames,
     ContactRows,
+    FrictionCones,
     SpringModel,
     allocate_rows,
+    cones_at,
     polyhedral_rows,
 )
 
@@ -47,6 +49,7 @@ class QuasiDynamics(ContactDynamics):
         load: (n_u) forces at the centres of mass and torques on the objects [N, Nm].
         stiffness: (n_a) K [N/m, Nm/rad].
         friction: (P) mu of every contact pair.
+        felt: From how many widths away a shared barrier is felt.
     """
 
     joint_names: tuple[str, ...]
@@ -57,6 +60,7 @@ class QuasiDynamics(ContactDynamics):
     pair_names: tuple[tuple[str, str], ...]
     part_names: tuple[tuple[str, str], ...]
     body_pairs: tuple[frozenset[str], ...]
+    felt = np.inf
 
     def __init__(
         self,
@@ -181,10 +185,12 @@ class QuasiDynamics(ContactDynamics):
         q = self._coordinates(states)
         next_q, result = self._allocate(len(q))
         energy = float(np.mean(self.stiffness * width**2))
+        felt = self.felt * float(np.mean(width)) if shared else np.inf
         batch_kernels.barrier_jacobian_batch(
             self._prepare(q),
             energy,
             self._shares if shared else np.ones(self._shares.size),
+            felt,
             float(np.mean(width)),
             q,
             inputs,
@@ -275,8 +281,10 @@ class QuasiDynamics(ContactDynamics):
         Args:
             state: (n) x.
         """
-        rows = self._prepare(self._coordinates(state[np.newaxis])).rows
-        return ContactRows(rows.ray[0], rows.negated[0], rows.normal[0], rows.gap[0])
+        cones = cones_at(self._prepare(self._coordinates(state[np.newaxis])).cones, 0)
+        rows = allocate_rows(self._shares.size, self.coordinates)
+        polyhedral_rows(cones, np.inf, rows)
+        return rows
 
     def _coordinates(self, states: np.ndarray) -> np.ndarray:
         # Kernels would be compiled anew for arrays that may not be written to, such as a start.
@@ -304,14 +312,15 @@ class QuasiDynamics(ContactDynamics):
         count, n = batch_kernels.number_states(q, index), self.coordinates
         distinct = q if count == len(q) else q[np.unique(index, return_index=True)[1]]
         frames = self._find(distinct)
-        rows = allocate_rows(count, len(self._edges) * len(self.friction), n)
-        polyhedral_rows(frames.gap, frames.normal, frames.tangent, self.friction, self._edges, rows)
+        cones = FrictionCones(
+            frames.gap, frames.normal, frames.tangent, self.friction, self._edges
+        )  # fmt: skip
         hessian, inverse = np.empty((count, n, n)), np.empty((count, n, n))
         batch_kernels.fill_objective(
             self.inertia(distinct), self.stiffness, self.time_step, hessian, inverse
         )
         loads = self.loads(distinct)
-        return StepBatch(index, self.time_step, hessian, inverse, loads, self.stiffness, rows)
+        return StepBatch(index, self.time_step, hessian, inverse, loads, self.stiffness, cones)
 
     def _allocate(self, count: int) -> tuple[np.ndarray, Jacobians]:
         n, m = self.coordinates, self.input_size

@@ -124,6 +124,8 @@ class SpatialQuasiDynamics(QuasiDynamics):
         effort_limits: (n_a) of the joints [N, Nm], infinite where the robot's file has none.
     """
 
+    felt = 4.0  # widths; hulls have hundreds of barriers, and each takes its time
+
     def __init__(
         self, scene: SpatialScene, time_step: float = 0.1, *, quasi_static: bool = False
     ) -> None:

@@ -10,12 +10,15 @@ from contact_core.base.kernel import inner_kernel, kernel
 from contact_core.multibody.collision.arrays import Polytope, Shapes, allocate_polytope
 from contact_core.multibody.collision.closest_points import closest_points
 from contact_core.multibody.collision.collide_points import probe
+from contact_core.multibody.collision.shapes import ShapeKind
 from irs_planner.scenes.spatial_arrays import SpatialArrays
 
 # A normal this close to vertical takes its first tangent along x instead of horizontal.
 NEARLY_VERTICAL = 0.99
 # Of shapes further apart than this [m] their bounding spheres will do.
 FAR = 0.3
+# Likewise of a point and a mesh, whose faces are looked at one by one.
+FAR_FACES = 0.1
 # Points so near [m] are looked at more closely, whether something else is this thick there [m].
 NEAR, COVER = 2e-3, 4e-3
 # Faces lie on each other if the product of their normals is so large.
@@ -24,6 +27,8 @@ FLUSH = 0.99
 TOUCHES = 1e-6
 # How often a way is halved to find where it crosses a rim.
 HALVINGS = 12
+
+MESH = int(ShapeKind.MESH)
 
 Vector = tuple[float, float, float]
 
@@ -71,8 +76,8 @@ def find_spatial_contacts(
                 ball, second = scene.probe_pair[i, 0], scene.probe_pair[i, 1]
                 a, radius = scene.probe_body[ball], scene.probe_radius[ball]
                 _place(rotation[a], position[a], scene.probe_position[ball], center)
-                distance, nx, ny, nz = probe(shapes, second, center[0], center[1], center[2])
-                gap[s, i], n = distance - radius, (nx, ny, nz)
+                distance, n = _from_shape(scene, shapes, second, center)
+                gap[s, i] = distance - radius
                 for k in range(3):
                     point[s, i, k] = center[k] - radius * n[k]
                 if gap[s, i] < NEAR and _is_covered(scene, shapes, second, point[s, i], n):
@@ -100,10 +105,13 @@ def find_spatial_contacts(
             _add_motion(scene, position, axis, a, point[s, i], 1.0, rows)
             _add_motion(scene, position, axis, scene.shape_body[second], side, -1.0, rows)
             for k in range(states.shape[1]):
+                x, y, z = rows[0, k], rows[1, k], rows[2, k]
+                still = x == 0.0 and y == 0.0 and z == 0.0  # most coordinates move neither
                 for d in range(3):
                     rate = 0.0
-                    for c in range(3):
-                        rate += frame[s, i, d, c] * rows[c, k]
+                    if not still:
+                        along = frame[s, i, d]
+                        rate = along[0] * x + along[1] * y + along[2] * z
                     if d == 0:
                         normal[s, i, k] = rate
                     else:
@@ -128,6 +136,21 @@ def _is_covered(
         if fixed and probe(shapes, other, x, y, z)[0] < -0.5 * COVER:
             return True
     return False
+
+
+@inner_kernel
+def _from_shape(
+    scene: SpatialArrays, shapes: Shapes, number: int, center: np.ndarray
+) -> tuple[float, Vector]:
+    """Return distance and direction of a point from a shape; of a mesh far away, roughly."""
+    if shapes.kind[number] == MESH:
+        q = shapes.position[number]
+        x, y, z = center[0] - q[0], center[1] - q[1], center[2] - q[2]
+        apart = math.sqrt(x * x + y * y + z * z)
+        if apart - scene.shape_radius[number] > FAR_FACES:
+            return apart - scene.shape_radius[number], (x / apart, y / apart, z / apart)
+    distance, nx, ny, nz = probe(shapes, number, center[0], center[1], center[2])
+    return distance, (nx, ny, nz)
 
 
 @inner_kernel
