@@ -61,35 +61,6 @@ def expected_squared_residual(z: Any, mean: Any, deviation: Any, ops: Operations
     return ops.where(deterministic, ops.minimum(z, mean) ** 2, gaussian)
 
 
-def expected_squared_residual_gradient(
-    z: Any, mean: Any, deviation: Any, ops: Operations = NUMPY
-) -> tuple[Any, Any, Any]:
-    """Differentiate E[min(z, F)^2].
-
-    The derivative acts inside the expectation: d/dz = 2 E[z; F > z],
-    d/dm = 2 E[F; F < z], d/ds = 2 E[F (F - m) / s; F < z].
-
-    Args:
-        z: z, any shape.
-        mean: m, mean of F.
-        deviation: s >= 0, standard deviation of F.
-        ops: ``NUMPY`` or ``CASADI``.
-
-    Returns:
-        The derivatives by z, m and s.
-    """
-    deterministic, s = _split(z, mean, deviation, ops)
-    lower, upper, density = _gaussian((z - mean) / s, ops)
-    by_z = ops.where(deterministic, 2.0 * ops.where(z < mean, z, 0.0 * z), 2.0 * z * upper)
-    by_mean = ops.where(
-        deterministic,
-        2.0 * ops.where(z < mean, 0.0 * mean, mean),
-        2.0 * (mean * lower - s * density),
-    )
-    by_deviation = ops.where(deterministic, 0.0 * s, 2.0 * (s * lower - z * density))
-    return by_z, by_mean, by_deviation
-
-
 def _split(z: Any, mean: Any, deviation: Any, ops: Operations) -> tuple[Any, Any]:
     """Return whether F is deterministic and a deviation that can be divided by."""
     scale = 1.0 + ops.maximum(z, -z) + ops.maximum(mean, -mean)
