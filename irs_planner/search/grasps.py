@@ -82,6 +82,10 @@ def draw_grasps(
     good = _touches(model, frames, number) & _clear(model, frames, moved)
     if model.settings.height < 1.0:
         good &= _low(model, states, chosen, highest, good)
+    if model.tipping is not None:
+        near = (1.0 + NEAR) * model.settings.clearance
+        upright = model.tipping.share(states, model.dynamics.find_contacts(states), near) <= 1.0
+        good = good & upright if (good & upright).any() else good
     return np.asarray(states[good & (np.abs(error) <= 1.0).all(axis=1)])
 
 

@@ -13,6 +13,7 @@ from irs_planner.quasi_dynamic import QuasiDynamics, SpatialQuasiDynamics
 from irs_planner.quasi_dynamic.contact_step import ContactFrames
 from irs_planner.search.kernels import bounded_inputs, reach_distances, reach_factors
 from irs_planner.search.settings import SearchSettings
+from irs_planner.search.tipping import Tipping
 
 SMOOTHING = 0.5
 """Width of the log barriers, as a share of the largest step."""
@@ -73,6 +74,7 @@ class SearchModel:
         robot_first: (P) whether the first part is a robot's.
         pair_object: (P) number of the object of a pair, -1 for none.
         pair_joints: (P, n_a) whether a joint moves one of the parts.
+        tipping: Tells whether a push turns a thing over; None if that does not matter.
     """
 
     def __init__(self, problem: IrsProblem, settings: SearchSettings) -> None:
@@ -130,11 +132,23 @@ class SearchModel:
         self.grasp_pairs = np.flatnonzero(touching & (self.pair_object >= 0))
         if not self.grasp_pairs.size:
             raise ConfigError("global planning needs a link that can touch an object")
+        self.tipping = self._watch_tipping()
         # Beside the start, where no axis points at a link by chance.
         beside = problem.initial_state[self.joints] + BESIDE * self.step
         frames = dynamics.find_contacts(self.complete(problem.initial_state, beside[np.newaxis]))
         rows = np.concatenate((frames.normal[0, :, np.newaxis], frames.tangent[0]), axis=1)
         self.pair_joints = (rows[..., self.joints] != 0.0).any(axis=1)
+
+    def _watch_tipping(self) -> Tipping | None:
+        """Return what tells whether things tip that are to stay upright.
+
+        None in the plane, and where things may be held, for what is held from two sides does not.
+        """
+        if self.settings.hold or not isinstance(self.dynamics, SpatialQuasiDynamics):
+            return None
+        kept, count = set(self.problem.bounds.bounded_states), len(self.dynamics.object_names)
+        upright = [k for k in range(count) if {6 * k + 3, 6 * k + 4} <= kept]
+        return Tipping(self.dynamics, upright)
 
     def complete(self, state: np.ndarray, joints: np.ndarray) -> np.ndarray:
         """Return (K, n) states that differ from one in the robot's positions.
@@ -189,8 +203,8 @@ class SearchModel:
     def forbidden(self, states: np.ndarray, start: np.ndarray) -> np.ndarray:
         """Return (K) whether states are beyond their bounds, or bodies are where they may not be.
 
-        A link may not touch that keeps away, and an object may not be inside of another one or of
-        what is fixed.
+        A link may not touch that keeps away, an object may not be inside of another one or of what
+        is fixed, and no push may turn an object over that stays upright.
 
         Args:
             states: (K, n) x.
@@ -198,8 +212,15 @@ class SearchModel:
                 nearer to something than a link should be.
         """
         beyond = self.excess(states) > self.excess(start)
-        gap = self.dynamics.find_contacts(states).gap[:, self._apart]
+        frames = self.dynamics.find_contacts(states)
+        gap = frames.gap[:, self._apart]
         near = gap < self._room
+        if self.tipping is not None:
+            share = self.tipping.share(states, frames)
+            if (share > 1.0).any():
+                begin = np.broadcast_to(start, states.shape)
+                before = self.tipping.share(begin, self.dynamics.find_contacts(begin))
+                beyond |= (share > 1.0) & (share > before)
         if near.any():
             begin = np.broadcast_to(start, states.shape)
             near &= gap < self.dynamics.find_contacts(begin).gap[:, self._apart]
