@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -30,6 +31,7 @@ from contact_ros.arguments import refuse_useless_files
 
 Config = TypeVar("Config")
 
+CLOCK = "use_sim_time"
 QOS_PREFIX = "qos_overrides."
 """Parameters of this prefix belong to ROS itself."""
 
@@ -69,9 +71,19 @@ def read(
             _descriptor(name, value, valid, read_only=on_change is None or not valid.live),
             ignore_override=True,
         )
+    node.add_on_set_parameters_callback(partial(_keep_clock, node))
     if on_change is not None:
         node.add_on_set_parameters_callback(_Changes(config, on_change))
     return config
+
+
+def _keep_clock(node: Node, parameters: list[Parameter]) -> SetParametersResult:
+    """Refuse another clock: all stamps would be of another time from one moment to the next."""
+    for item in parameters:
+        if item.name == CLOCK and item.value != node.get_parameter(CLOCK).value:
+            reason = f"{CLOCK} cannot change while the node runs (valid: set where it is started)"
+            return SetParametersResult(successful=False, reason=reason)
+    return SetParametersResult(successful=True)
 
 
 class _Changes:

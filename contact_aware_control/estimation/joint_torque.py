@@ -6,6 +6,7 @@ weighs, one that leaves the weight out by once; read the right way it fits.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,8 +19,12 @@ from contact_core.robot.robot import Robot
 LEFT = 0.3
 """Share of an error that is left, at most, once the torque is read the right way."""
 
-MIN_WEIGHT_ERROR = 5.0
-"""Smallest error of a joint that a watch takes for one of sign or kind [Nm]."""
+MIN_WEIGHT_ERROR, SHARE, NOISES = 5.0, 0.5, 5.0
+"""Smallest error of a joint that is taken for one of sign or kind [Nm]; of an arm that weighs
+little it is a share of its heaviest torque, but not below so many times the sensors' noise."""
+
+POSES = 100
+"""So many are drawn, where it is not known where an arm is heaviest."""
 
 PATIENCE = 500_000_000
 """So long it has to last: contacts and the driver's filters are quicker [ns]."""
@@ -120,6 +125,19 @@ def better_reading(
     return None
 
 
+def smallest_error(robot: Robot) -> float:
+    """Return from where on an error of a joint's torque may be one of sign or kind [Nm].
+
+    Args:
+        robot: The arm.
+    """
+    low, high = np.clip(robot.position_limits, -math.pi, math.pi)
+    poses = np.random.default_rng(0).uniform(low, high, (POSES, robot.n))
+    heaviest = max(float(np.abs(robot.gravity_torque(pose)).max()) for pose in poses)
+    noise = NOISES * float(robot.torque_noise.max())
+    return min(MIN_WEIGHT_ERROR, max(SHARE * heaviest, noise))
+
+
 BEGINNING = 250_000_000
 """How long nothing touches the arm at the beginning of a recording [ns]."""
 
@@ -138,7 +156,7 @@ def check_joint_torques(states: Sequence[ArmState], robot: Robot) -> None:
     torque = np.mean([state.joint_torque for state in first if state.joint_torque is not None], 0)
     gravity = np.mean([robot.gravity_torque(state.position) for state in first], 0)
     error, taken = weight_error(torque, np.zeros(robot.n), gravity), TorqueReading()
-    if np.abs(error).max() <= MIN_WEIGHT_ERROR:
+    if np.abs(error).max() <= smallest_error(robot):
         return
     found = "the joint torques do not carry the arm's weight at the beginning: "
     if right := better_reading(torque, np.zeros(robot.n), gravity, taken):
@@ -178,7 +196,7 @@ class JointTorqueWatch:
             robot: The arm.
             reading: How its driver's torque is taken.
         """
-        self._robot, self._reading = robot, reading
+        self._robot, self._reading, self._smallest = robot, reading, smallest_error(robot)
         self.reset()
 
     def reset(self) -> None:
@@ -197,7 +215,7 @@ class JointTorqueWatch:
             return
         gravity = self._robot.gravity_torque(state.position)
         found = None
-        if np.abs(weight_error(torque, external, gravity)).max() > MIN_WEIGHT_ERROR:
+        if np.abs(weight_error(torque, external, gravity)).max() > self._smallest:
             found = better_reading(torque, external, gravity, self._reading)
         if found is None or self._since is None or state.stamp < self._since:
             self._since = None if found is None else state.stamp

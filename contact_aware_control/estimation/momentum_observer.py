@@ -9,6 +9,7 @@ what that makes of their errors and of their stamps' is averaged away, at the pr
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -47,28 +48,38 @@ ROUNDING = 1e-9
 """Smaller differences of positions are none [rad]."""
 
 
-def read_joint_torques(file: str | Path, joints: int) -> list[ArmState]:
+def read_joint_torques(file: str | Path, joints: int | Sequence[str]) -> list[ArmState]:
     """Return the samples of a recording of joint torques.
 
     Args:
         file: A table with a title; a line has time [s], joint positions [rad] and joint torques
             [Nm], see :class:`~contact_core.robot.arm_state.ArmState`, separated by commas.
-        joints: How many joints the arm has.
+        joints: The arm's joints in their order, or how many there are.
 
     Raises:
         ConfigError: If there is no such file or line, a value is no finite number, time does not
-            go on, angles are beyond MAX_ANGLE or in steps of more than MAX_STEP, or the observer
-            would begin anew at most lines.
+            go on, angles are beyond MAX_ANGLE or in steps of more than MAX_STEP, the observer
+            would begin anew at most lines, or the title names the joints in another order.
     """
+    names = () if isinstance(joints, int) else tuple(joints)
+    joints = joints if isinstance(joints, int) else len(joints)
     valid = f"valid: a title, then lines of time [s], {joints} angles [rad], {joints} torques [Nm]"
     try:
         rows = np.loadtxt(file, delimiter=",", skiprows=1, ndmin=2)
     except (OSError, ValueError) as error:
         raise ConfigError(f"cannot read {file}: {error} ({valid})") from error
-    if (title := _numbers(file)) == 2 * joints + 1:
-        raise ConfigError(f"{file} begins with {title} numbers, and without a title ({valid})")
+    title = _title(file)
+    if _numbers(title) == 2 * joints + 1:
+        raise ConfigError(f"{file} begins with {len(title)} numbers, and without a title ({valid})")
     if len(rows) < 2 or rows.shape[1] != 2 * joints + 1:
         raise ConfigError(f"{file} has {len(rows)} lines of {rows.shape[1]} numbers ({valid})")
+    for what, titles in (("angles", title[1 : joints + 1]), ("torques", title[joints + 1 :])):
+        order = _order(titles, names)
+        if order is not None and order != list(range(joints)):
+            raise ConfigError(
+                f"{file}: its {what} are {', '.join(titles)} (valid: those of {', '.join(names)}, "
+                "in this order)"
+            )
     if not np.isfinite(rows).all():
         line = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0]) + 1
         raise ConfigError(f"{file}: line {line} after the title has numbers that are not finite")
@@ -104,14 +115,28 @@ def read_joint_torques(file: str | Path, joints: int) -> list[ArmState]:
     ]
 
 
-def _numbers(file: str | Path) -> int:
-    """Return how many numbers the first line has; 0 if it has anything else."""
+def _title(file: str | Path) -> list[str]:
+    """Return the words of the first line."""
     with open(file, encoding="utf-8-sig") as stream:
-        words = stream.readline().split(",")
+        return [word.strip() for word in stream.readline().split(",")]
+
+
+def _numbers(words: list[str]) -> int:
+    """Return how many words there are if all are numbers, else 0."""
     try:
         return len([float(word) for word in words])
     except ValueError:
         return 0
+
+
+def _order(titles: list[str], names: Sequence[str]) -> list[int] | None:
+    """Return which title ends with each name; None if they do not tell."""
+    longest = [
+        max((n for n in names if title.endswith(n)), key=len, default="") for title in titles
+    ]
+    if not names or len(set(longest)) < len(names) or "" in longest:
+        return None
+    return [longest.index(name) for name in names]
 
 
 class VelocityErrors:

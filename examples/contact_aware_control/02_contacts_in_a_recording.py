@@ -19,7 +19,7 @@ parser.add_argument("--arm", default="iiwa14_wsg50")
 chosen = parser.parse_args()
 try:
     robot, arm = map(Robot.from_description, [RobotDescription.load(chosen.arm)] * 2)
-    states = cac.read_joint_torques(chosen.file, robot.n)
+    states = cac.read_joint_torques(chosen.file, robot.joint_names)
     cac.check_joint_torques(states, robot)
 except ContactStackError as error:
     parser.error(str(error))

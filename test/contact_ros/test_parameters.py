@@ -155,3 +155,13 @@ def test_who_takes_a_change_may_refuse_it(graph) -> None:
     answer = node.set_parameters([Parameter("gain", value=2.0)])[0]
     assert (answer.successful, answer.reason) == (False, "not now")
     assert node.get_parameter("gain").value == 1.0
+
+
+def test_the_clock_stays_what_it_was_at_the_start(graph) -> None:
+    node = graph.node("clocked")
+    read(node, _Config)
+    (refused,) = node.set_parameters([Parameter("use_sim_time", value=True)])
+    assert not refused.successful
+    assert "cannot change while the node runs" in refused.reason
+    (same,) = node.set_parameters([Parameter("use_sim_time", value=False)])
+    assert same.successful

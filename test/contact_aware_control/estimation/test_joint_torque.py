@@ -13,6 +13,7 @@ from contact_aware_control.estimation.joint_torque import (
 )
 from contact_core.base.errors import ConfigError
 from contact_core.robot.arm_state import ArmState, TorqueKind
+from contact_core.robot.description import RobotDescription
 from contact_core.robot.robot import Robot
 
 Q = np.array([0.1, 0.6, -0.1, -1.5, 0.1, 1.0, 0.0])
@@ -46,6 +47,18 @@ def test_it_says_what_would_fit_once_that_has_lasted(
     assert told(robot, Q, taken_for, 0.4) is None
     assert told(robot, Q, taken_for, 0.6) == RIGHT
     assert told(robot, Q, RIGHT, 2.0) is None
+
+
+@pytest.mark.parametrize("taken_for", [OPPOSITE, COMPENSATED])
+def test_it_says_so_of_an_arm_that_weighs_little_too(robot: Robot, taken_for) -> None:
+    light = Robot.from_description(RobotDescription.load("iiwa14_wsg50"))
+    for k, body in enumerate(light.model.inertias.tolist()):
+        light.model.inertias[k] = pin.Inertia(0.03 * body.mass, body.lever, 0.03 * body.inertia)
+    assert 0.5 < np.abs(gravity(light, Q)).max() < 2.5
+    push = 0.02 * PUSH
+    assert told(light, Q, taken_for, 0.6, push) == RIGHT
+    assert told(light, Q, RIGHT, 2.0, push) is None
+    assert told(light, Q, RIGHT, 2.0, 10.0 * push) is None
 
 
 def test_where_the_arm_weighs_nothing_only_a_push_tells_the_sign(robot: Robot) -> None:

@@ -230,6 +230,25 @@ def test_a_recording_of_coarse_angles_is_refused(tmp_path):
                 read_joint_torques(tmp_path / "r.csv", 1)
 
 
+@pytest.mark.parametrize(
+    ("title", "said"),
+    [
+        ("time,q_base,q_base-b,tau_base,tau_base-b", ""),
+        ("t,q1,q2,tau1,tau2", ""),
+        ("t,base-b,base,base-b,base", "its angles are base-b, base .valid: those of base, base-b"),
+        ("t, base, base-b, effort base-b, effort base", "its torques are effort base-b, effort"),
+    ],
+)
+def test_titles_that_name_joints_name_them_in_their_order(title, said, tmp_path):
+    file = _write(tmp_path / "r.csv", [1.0, 1.005])
+    file.write_text(file.read_text().replace("time and 4 columns", title))
+    if said:
+        with pytest.raises(ConfigError, match=said):
+            read_joint_torques(file, ["base", "base-b"])
+    else:
+        assert len(read_joint_torques(file, ["base", "base-b"])) == 2
+
+
 def test_a_recording_is_read_as_written(tmp_path):
     first, second = read_joint_torques(_write(tmp_path / "r.csv", [1.0, 1.005]), 2)
     assert (first.stamp, second.stamp) == (1_000_000_000, 1_005_000_000)
