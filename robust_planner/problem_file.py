@@ -58,7 +58,7 @@ class ProblemConfig:
         description="state at the end: every position, then every velocity"
     )
     duration: float = parameter(description="duration of the motion", unit="s", above=0.0)
-    knots: int = parameter(description="number of states", low=2)
+    knots: int = parameter(description="number of states", low=2, high=10_000)
     friction: float = parameter(description="mu, mean coefficient of friction", above=0.0)
     state_weight: tuple[float, ...] = parameter(description="diagonal of Q", low=0.0)
     control_weight: tuple[float, ...] = parameter(description="diagonal of R", low=0.0)

@@ -412,8 +412,7 @@ def collision_shapes(
     """
     if decompose:
         load_coacd()
-    is_mjcf = parse(text, "the URDF").tag == MJCF
-    solids = _mjcf_solids(text, repair) if is_mjcf else _urdf_solids(text, repair)
+    solids = _mjcf_solids(text, repair) if is_mjcf(text) else _urdf_solids(text, repair)
     shapes: list[PlacedShape] = []
     solid: list[str] = []
     for geometry, placed in solids:
@@ -566,6 +565,18 @@ def read_urdf(urdf: str | Path, roots: Sequence[str | Path] = ()) -> str:
             f"cannot find or read {path.absolute()}, nor one below description/: {error.strerror}"
         ) from error
     return self_contained(text, str(path), path.absolute().parent, [Path(root) for root in roots])
+
+
+def is_mjcf(text: str) -> bool:
+    """Tell whether what :func:`read_urdf` returned is a MJCF, for simulators alone.
+
+    Args:
+        text: The text.
+
+    Raises:
+        ModelError: If it is not well-formed XML.
+    """
+    return bool(parse(text, "the URDF").tag == MJCF)
 
 
 def compose(name: str, parts: Sequence[Part]) -> str:

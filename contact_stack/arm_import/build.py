@@ -224,9 +224,9 @@ def _write(
     file.write_text("".join([HEADER, *(f"# {line}\n" for line in lines), text]))
 
 
-HEADER = """# Written by contact-stack import. Guessed: stiffness (1000 Nm/rad at most), spring_torque
-# and torque_noise, as shares of the effort limits of the URDF, and effective_armature where
-# the model has none.
+HEADER = """# Written by contact-stack import. Guessed: stiffness (1000 Nm/rad at most),
+# spring_torque and torque_noise, as shares of the effort limits of the URDF, and
+# effective_armature where the model has none.
 """
 
 

@@ -26,7 +26,6 @@ from contact_aware_control.config import ControllerConfig
 from contact_core.base.config import nested, parameter
 from contact_core.model.serving import LOCAL
 from contact_core.robot.arm_state import ArmState
-from contact_core.robot.description import read_urdf
 from contact_core.robot.robot import HELD_OBJECT, Robot
 from contact_core.robot.scene import Scene
 from contact_ros.diagnostics import Diagnostics
@@ -48,7 +47,7 @@ from contact_stack.viewer.controls import Permissions
 from contact_stack.viewer.listener import Listener, ShownReference
 from contact_stack.viewer.page import Page
 from contact_stack.viewer.recording import OtherRun, load_recording
-from contact_stack.viewer.scene_model import SceneModel
+from contact_stack.viewer.scene_model import SceneModel, urdfs_of
 from contact_stack.viewer.snapshot import PageState
 
 STEP = 0.1
@@ -217,9 +216,10 @@ class ViewerNode(GuardedNode):
         fingers, limit = arm.finger_links, ControllerConfig().force.limit
         self._listener = Listener(self._links, fingers, movable, limit)
         self._announcement = announce_robot(self, robot)
-        urdfs = {name: read_urdf(item.urdf) for name, item in objects.items()}
+        urdfs = urdfs_of(objects)
+        drawn = tuple(name for name in movable if name in urdfs)
         name = scene.config.name if scene is not None else robot.name
-        model = SceneModel(robot.urdf, robot.arm_joints, urdfs, movable, name)
+        model = SceneModel(robot.urdf, robot.arm_joints, urdfs, drawn, name)
         self._page = Page(model, config.host, config.port, config.history, robot=arm)
         self._past = LookBack(self._page, config.memory)
         self._reference = ShownReference(robot)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from contact_core.robot.description import RobotDescription, read_urdf
+from contact_core.robot.description import RobotDescription, is_mjcf, read_urdf
 from contact_core.robot.scene import Scene
+from contact_core.robot.scene_config import ObjectConfig
 
 CAST = "contact_stack.cast"
 """Name of the metadata that say what a recording shows."""
@@ -69,7 +70,20 @@ def scene_model_of(scene: str, robot: str = "") -> SceneModel:
     return SceneModel(
         loaded.robot.urdf,
         loaded.robot.arm_joints,
-        {name: read_urdf(item.urdf) for name, item in loaded.objects.items()},
-        tuple(name for name, item in loaded.objects.items() if item.free),
+        drawn := urdfs_of(loaded.objects),
+        tuple(name for name in drawn if loaded.objects[name].free),
         loaded.config.name,
     )
+
+
+def urdfs_of(objects: Mapping[str, ObjectConfig]) -> dict[str, str]:
+    """Return the URDFs of what is drawn; a MJCF is not.
+
+    Args:
+        objects: Of a scene.
+
+    Raises:
+        ContactStackError: If there is no such file, or it is invalid.
+    """
+    texts = {name: read_urdf(item.urdf) for name, item in objects.items()}
+    return {name: text for name, text in texts.items() if not is_mjcf(text)}

@@ -11,7 +11,7 @@ import pinocchio as pin
 from contact_core.base.config import YAML, config_file, load, parameter, read_mapping
 from contact_core.base.errors import ConfigError, ModelError, choices
 from contact_core.base.files import share
-from contact_core.robot.description import read_urdf
+from contact_core.robot.description import is_mjcf, read_urdf
 from contact_core.robot.scene import Scene
 from contact_core.robot.scene_config import ObjectConfig
 
@@ -202,11 +202,17 @@ def object_inertias(scene: SpatialScene) -> list[pin.Inertia]:
         scene: The scene.
 
     Raises:
-        ModelError: If an object has joints, or one that is free no inertia.
+        ModelError: If an object has joints or is a MJCF, or one that is free has no inertia.
     """
     inertias = []
     for name, item in scene.scene.objects.items():
-        model = pin.buildModelFromXML(read_urdf(item.urdf), pin.JointModelFreeFlyer())
+        text = read_urdf(item.urdf)
+        if is_mjcf(text):
+            raise ModelError(
+                f"object '{name}' is a MJCF, and plans are of what a URDF or a SDF describes: "
+                f"write one for {item.urdf}"
+            )
+        model = pin.buildModelFromXML(text, pin.JointModelFreeFlyer())
         if joints := list(model.names)[2:]:
             raise ModelError(
                 f"object '{name}' moves in itself, and plans are of rigid things (joint "

@@ -17,6 +17,8 @@ a share of omega h / 2 of each quarter of a bounce. With v+ as unknown, each is 
 problem
 
     0 <= pN _|_ 4 phi / h + Jn (v + v+) + 4 pN / (h^2 k (1 + d w)) >= 0
+
+In 3-D a face of each cone looks the way in which its point would slide without friction.
 """
 
 from __future__ import annotations
@@ -43,6 +45,9 @@ CORRECTIONS = 2
 impact."""
 SAME_SPEED = 1e-6
 """Damping need not be corrected for less [m/s]."""
+TURN = 2.0 * math.pi
+SAME_WAY = 1e-3
+"""Cones need not be turned for less [rad]."""
 
 
 class StepDynamics(NamedTuple):
@@ -57,6 +62,7 @@ class StepDynamics(NamedTuple):
         stiffness: k [N/m].
         dissipation: d [s/m].
         evenly: Whether what touches nothing is accelerated evenly: then it is moved at once.
+        spatial: Whether cones have faces all around, and Jt is along two axes.
         step: h [s].
     """
 
@@ -68,6 +74,7 @@ class StepDynamics(NamedTuple):
     stiffness: float
     dissipation: float
     evenly: bool
+    spatial: bool
     step: float
 
 
@@ -80,6 +87,7 @@ class ContactStep(NamedTuple):
         terms: M, c, phi, Jn and Jt, by rows.
         known: Those from which all below was made that does not depend on distances.
         inertia: D and L of M = L D L' (nq, nq).
+        turn: Angle of the first face of each cone (nc) [rad].
         jacobian: (nr, nq).
         inverse: J M^-1 (nr, nq).
         own: Of each normal, J M^-1 J' (nc) [1/kg].
@@ -96,6 +104,7 @@ class ContactStep(NamedTuple):
     terms: np.ndarray
     known: np.ndarray
     inertia: np.ndarray
+    turn: np.ndarray
     jacobian: np.ndarray
     inverse: np.ndarray
     own: np.ndarray
@@ -125,6 +134,7 @@ def make_step(model: ContactModel, tape: Tape, faces: int) -> ContactStep:
         terms=np.zeros(tape.outputs),
         known=np.zeros(tape.outputs),
         inertia=np.zeros((size, size)),
+        turn=np.zeros(contacts),
         jacobian=jacobian,
         inverse=np.zeros((total, size)),
         own=np.zeros(contacts),
@@ -161,7 +171,8 @@ def advance(
         substeps: Number of steps.
         chosen: In which worlds (m).
         states: (n, 2 nq), those after the steps in the end.
-        impulses: (n, nc + nl + nc nd) [Ns], to which those of the steps are added.
+        impulses: (n, nc + nl + 2 nc) [Ns], to which those of the steps are added: along normals,
+            limits, and both directions or axes of each contact.
         slip: gamma (n, nc) [m/s], raised to the largest of the steps in which a point presses
             that touched before.
         impact: (n, nc) [m/s], raised to the largest of the steps.
@@ -182,8 +193,11 @@ def advance(
             play(instructions[fixed:], constants[fixed:], step.given, step.work, step.terms)
             # What is as it was need not be factorised again: M, c, Jn and Jt of a sliding body.
             if done == 0 or _changed(step.terms, step.known, size * (size + 1), contacts):
-                _assemble(step, mass[world], contacts)
+                _assemble(dynamics, step, mass[world])
             _move_freely(dynamics, step, state, push[world], mass[world])
+            if dynamics.spatial and _turn(step, contacts):
+                _assemble(dynamics, step, mass[world])
+                _move_freely(dynamics, step, state, push[world], mass[world])
             left = substeps - done
             if _meets_nothing(dynamics, step, state, height[world], left):
                 _fly(state, step.free[0], dynamics.step, left)
@@ -194,21 +208,33 @@ def advance(
 
 
 @inlined_kernel
-def _assemble(step: ContactStep, mass: float, contacts: int) -> None:
-    """Factorise M, and find J M^-1 and J M^-1 J'."""
+def _assemble(dynamics: StepDynamics, step: ContactStep, mass: float) -> None:
+    """Factorise M, and find J, J M^-1 and J M^-1 J'."""
     terms, inertia, jacobian, inverse = step.terms, step.inertia, step.jacobian, step.inverse
-    matrix, size, rows = step.problem.matrix, len(inertia), len(step.gaps)
+    matrix, size, contacts = step.problem.matrix, len(inertia), len(step.own)
     for i in range(len(terms)):
         step.known[i] = terms[i]
     for i in range(size):
         for j in range(size):
             inertia[i, j] = mass * terms[size * i + j]
     at = size * (size + 1) + contacts
+    for row in range(contacts):
+        for i in range(size):
+            jacobian[row, i] = terms[at + size * row + i]
+    at, rows = at + size * contacts, len(step.gaps)
+    faces = (len(jacobian) - rows) // max(contacts, 1)
+    for contact in range(contacts):
+        for face in range(faces):
+            row, angle = rows + faces * contact + face, step.turn[contact] + face * TURN / faces
+            one, other = math.cos(angle), math.sin(angle)
+            for i in range(size):
+                if dynamics.spatial:
+                    first = at + 2 * size * contact + i
+                    jacobian[row, i] = one * terms[first] + other * terms[first + size]
+                else:
+                    jacobian[row, i] = terms[at + size * (row - rows) + i]
     for row in range(len(jacobian)):
         for i in range(size):
-            if not contacts <= row < rows:
-                jacobian[row, i] = terms[at]
-                at += 1
             inverse[row, i] = jacobian[row, i]
     _factorise(inertia)
     _solve(inertia, inverse)
@@ -219,6 +245,23 @@ def _assemble(step: ContactStep, mass: float, contacts: int) -> None:
                 matrix[row, column] += jacobian[row, i] * inverse[column, i]
     for contact in range(contacts):
         step.own[contact] = matrix[contact, contact]
+
+
+@inlined_kernel
+def _turn(step: ContactStep, contacts: int) -> bool:
+    """Turn the cones to where their points would slide without friction; tell whether one turns."""
+    size, turned = len(step.after), False
+    at = size * (size + 1) + contacts + size * contacts
+    for contact in range(contacts):
+        x, y = 0.0, 0.0
+        for i in range(size):
+            x += step.terms[at + 2 * size * contact + i] * step.free[0, i]
+            y += step.terms[at + 2 * size * contact + size + i] * step.free[0, i]
+        # Another face looks back.
+        aside = y * math.cos(step.turn[contact]) - x * math.sin(step.turn[contact])
+        if abs(aside) > SAME_WAY * math.hypot(x, y):
+            step.turn[contact], turned = math.atan2(y, x), True
+    return turned
 
 
 @inlined_kernel
@@ -339,8 +382,18 @@ def _record(
         # While it lands, how fast it slides is a matter of when in the step that happens.
         if gaps[contact] <= TOUCHING and stopped > MIN_PRESS * h:
             slip[contact] = max(slip[contact], z[total + contact])
-    for row in range(total):
+    rows = len(gaps)
+    for row in range(rows):
         impulses[row] += z[row]
+    faces = (total - rows) // max(contacts, 1)
+    for face in range(total - rows):
+        contact = face // faces
+        if dynamics.spatial:
+            angle = step.turn[contact] + face % faces * TURN / faces
+            impulses[rows + 2 * contact] += math.cos(angle) * z[rows + face]
+            impulses[rows + 2 * contact + 1] += math.sin(angle) * z[rows + face]
+        else:
+            impulses[rows + face] += z[rows + face]
 
 
 @inlined_kernel

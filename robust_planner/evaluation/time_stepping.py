@@ -1,8 +1,8 @@
 """Open-loop simulation with the time stepping of Stewart and Trinkle (1996), in many worlds.
 
-Its step is that of :mod:`robust_planner.evaluation.contact_step`. In 3-D the friction cone has a
-face for each of RAYS, more than the directions that a plan has: with four a body that slides askew
-gets up to 29 % too little friction.
+Its step is that of :mod:`robust_planner.evaluation.contact_step`. In 3-D the friction cone has
+FACES, one of which looks the way in which a point slides: fixed ones would turn what slides askew
+aside, and plans would make use of that.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from robust_planner.problem import RobustProblem
 from robust_planner.risk.worlds import Worlds, one_world, starts
 from robust_planner.trajectory import ContactTrajectory
 
-RAYS = np.exp(2j * np.pi * np.arange(16) / 16).view(float).reshape(-1, 2)
-"""Directions of friction in 3-D (nr, 2): it is up to 2 % too little."""
+FACES = 16
+"""Of a friction cone in 3-D."""
 
 
 class ComplementarityError(ContactStackError):
@@ -87,7 +87,8 @@ def simulate_worlds(
     controls = np.broadcast_to(given, (count, knots, model.controls))
     steps = np.full(knots - 1, problem.time_step) if times is None else np.diff(times)
     tape, rows = terms(model), model.contacts + len(model.limit_offsets)
-    faces = model.directions if model.dimension == 2 else len(RAYS)
+    spatial = model.dimension == 3
+    faces = FACES if spatial else model.directions
     room = make_step(model, tape, faces)
     drawn = worlds.friction, worlds.height, worlds.mass, worlds.shift
     distances = model.coordinates * (model.coordinates + 1)
@@ -95,7 +96,7 @@ def simulate_worlds(
         np.isin(tape.varying, np.arange(distances, distances + model.contacts)).all()
     )
     states = np.zeros((knots, count, 2 * model.coordinates))
-    forces = np.zeros((knots, count, rows + model.contacts * faces))
+    forces = np.zeros((knots, count, rows + 2 * model.contacts))
     slip, impact = (np.zeros((knots, count, model.contacts)) for _ in range(2))
     states[0] = starts(problem, worlds)
     # Runs with the controls, so far, of the first one in the same world need not be made.
@@ -106,7 +107,7 @@ def simulate_worlds(
         states[k] = states[k - 1]
         dynamics = StepDynamics(
             tape.instructions, tape.constants, tape.fixed, model.grounded, model.limit_offsets,
-            problem.stiffness, problem.dissipation, evenly, step / substeps,
+            problem.stiffness, problem.dissipation, evenly, spatial, step / substeps,
         )  # fmt: skip
         push = controls[:, k - 1] @ model.actuation.T
         advance(
@@ -177,19 +178,18 @@ def simulate_plan(
 
 
 def _along_directions(model: ContactModel, forces: np.ndarray) -> np.ndarray:
-    """Return forces on the faces of the cones as those along the model's directions.
+    """Return forces of friction as those along the model's directions.
 
     Args:
         model: The model.
-        forces: (..., nc faces) [N].
+        forces: (..., 2 nc) [N]: along both directions of a model in the plane, else along two axes.
 
     Returns:
         (..., nc nd).
     """
     if model.dimension == 2:
         return forces
-    along = forces.reshape(*forces.shape[:-1], model.contacts, -1) @ RAYS
-    both = np.stack([np.maximum(along, 0.0), np.maximum(-along, 0.0)], axis=-1)
+    both = np.stack([np.maximum(forces, 0.0), np.maximum(-forces, 0.0)], axis=-1)
     return both.reshape(*forces.shape[:-1], -1)
 
 
@@ -197,7 +197,7 @@ def terms(model: ContactModel) -> Tape:
     """Return M, c, phi, Jn and Jt, by rows, as a function of q, v and the places of obstacles.
 
     Args:
-        model: The model; Jt is of the faces of its friction cones.
+        model: The model; in 3-D Jt is along two axes.
 
     Raises:
         PlanningProblemError: If it has operations that are not known.
@@ -207,7 +207,7 @@ def terms(model: ContactModel) -> Tape:
     *found, tangent = model.mass_matrix(q), model.bias_force(q, v), *model.shifted(q, shift)
     if model.dimension == 3:
         cones = casadi.vertsplit(casadi.SX(tangent), model.directions)
-        tangent = casadi.vertcat(*(casadi.DM(RAYS) @ cone[::2, :] for cone in cones))
+        tangent = casadi.vertcat(*(cone[::2, :] for cone in cones))
     found.append(tangent)
     rows = [casadi.vec(casadi.densify(casadi.SX(term)).T) for term in found]
     given = casadi.vertcat(q, v, shift)

@@ -455,7 +455,7 @@ class _Search:
 
     def _weight(self, controls: np.ndarray) -> float:
         # Exceeding a bound by itself in a single world is never worth what it saves.
-        return EXCESS_WEIGHT * self.cost(controls)
+        return EXCESS_WEIGHT * self.cost(controls) or 1.0  # where nothing costs anything
 
     def _draw(self, count: int, purpose: str) -> Worlds:
         return draw_worlds(self._problem, self._uncertain, count, self.settings.seed, purpose)

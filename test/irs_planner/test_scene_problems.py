@@ -9,10 +9,11 @@ import pytest
 import yaml
 from own_scenes import HEIGHT, PLACE, SOLIDS, TOP, write_scene
 
-from contact_core.base.errors import ConfigError
+from contact_core.base.errors import ConfigError, ModelError
 from contact_core.base.planning import PlanStatus
 from contact_core.multibody.collision.shapes import shape_to_coal
 from contact_core.robot.scene import ROBOT
+from contact_stack.viewer.scene_model import scene_model_of
 from irs_planner import SearchSettings, build_problem, plan_globally
 from irs_planner.quasi_dynamic import SpatialQuasiDynamics
 from irs_planner.scene_problems import scene_problem
@@ -26,6 +27,23 @@ GOAL = {"thing/x": 0.62, "thing/y": 0.06}
 TALL = """<robot name="thing"><link name="thing"><inertial><mass value="0.5"/>
   <inertia ixx="0.0018" iyy="0.0018" izz="0.0003" ixy="0" ixz="0" iyz="0"/></inertial>
   <collision><geometry><box size="0.06 0.06 0.2"/></geometry></collision></link></robot>"""
+
+
+MJCF = """<mujoco><worldbody><body name="cup"><geom size="0.04" mass="0.2"/></body></worldbody>
+</mujoco>"""
+
+
+@pytest.mark.parametrize("free", [True, False])
+def test_a_mjcf_is_no_thing_to_plan_with_or_to_draw(tmp_path, free):
+    path = write_scene(tmp_path, "can")
+    (tmp_path / "cup.xml").write_text(MJCF)
+    values = yaml.safe_load(path.read_text())
+    values["objects"]["cup"] = {"urdf": "cup.xml", "free": free, "xyz": [0.8, 0.2, TOP + 0.04]}
+    path.write_text(yaml.safe_dump(values))
+    with pytest.raises(ModelError, match=r"object 'cup' is a MJCF, .*write one for .*cup\.xml"):
+        scene_problem(str(path), GOAL)
+    shown = scene_model_of(str(path))
+    assert (set(shown.objects), shown.movable) == ({"table", "thing"}, ("thing",))
 
 
 @pytest.fixture(params=SOLIDS)

@@ -171,6 +171,12 @@ def test_few_values_promise_little(puck: RobustProblem, monkeypatch: pytest.Monk
     assert plan.failure_rate.drawn <= 0.15
 
 
+def test_where_nothing_costs_anything_failures_still_do(puck: RobustProblem) -> None:
+    free = dataclasses.replace(puck, state_weight=(0.0,) * 4, control_weight=(0.0,))
+    plan = plan_with_risk(free, {"friction": Normal(0.45, 0.05)}, FAILURE, 0.2, settings=QUICK)
+    assert plan.status in (PlanStatus.SUCCEEDED, PlanStatus.RISK_UNREACHABLE)
+
+
 @pytest.mark.parametrize("name", ["hopper", "examples/robust_planner/insertion/insertion.yaml"])
 def test_a_tape_has_what_casadi_has(name: str) -> None:
     problem = find_problem(name).problem

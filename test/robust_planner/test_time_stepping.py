@@ -70,8 +70,30 @@ def test_friction_in_space_is_as_large_in_every_direction(degrees: float) -> Non
     start = [0.0, 0.0, 0.5, *(2.0 * way), 0.0]
     run = simulate(sliding_block(dimension=3), start, np.zeros((101, 2)), 0.4)
     moved = run.position[-1, :2]
-    assert np.linalg.norm(moved) == pytest.approx(2.0**2 / (2.0 * 0.4 * GRAVITY), rel=0.03)
-    assert np.degrees(np.arctan2(moved[1], moved[0])) == pytest.approx(degrees, abs=3.0)
+    assert np.linalg.norm(moved) == pytest.approx(2.0**2 / (2.0 * 0.4 * GRAVITY), rel=0.02)
+    assert np.degrees(np.arctan2(moved[1], moved[0])) == pytest.approx(degrees, abs=1e-6)
+
+
+def test_what_is_pushed_askew_in_space_goes_where_coulomb_friction_lets_it() -> None:
+    """It turns, stops, sticks and goes on another way; the same step with the exact cone."""
+    turn = 0.3 + 4.0 * TIME
+    push = (
+        np.stack([np.cos(turn), 0.7 * np.sin(1.3 * turn)], axis=1)
+        * np.linspace(6.0, 1.0, 101)[:, None]
+    )
+    push[60:80] = [1.0, -1.5]
+    start = [0.0, 0.0, 0.5, 0.4, -0.3, 0.0]
+    run = simulate(sliding_block(dimension=3), start, push, 0.3)
+    place, speed, h = np.zeros(2), np.array([0.4, -0.3]), TIME[1]
+    stuck = 0
+    for k, force in enumerate(push[:-1], 1):
+        free = speed + h * force
+        fast = np.linalg.norm(free)
+        speed = free * max(0.0, 1.0 - h * 0.3 * GRAVITY / fast)
+        place = place + h * speed
+        stuck += not speed.any()
+        np.testing.assert_allclose(run.position[k, :2], place, atol=2e-5)
+    assert 5 < stuck < 40
 
 
 def test_hopper_collapses_onto_its_limits_without_penetrating() -> None:
