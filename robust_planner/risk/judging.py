@@ -26,7 +26,7 @@ HALVINGS = 10
 """Of the time step, at most; with fewer worlds left each takes as long as the one before."""
 USUAL = 0.98
 """Share of the worlds that a halving changes by less than what all are taken to be off by."""
-WORLDS_A_PART = 256
+WORLDS_A_PART = 32
 """They are simulated at once, before the clock is looked at."""
 RESOLUTION = 0.25
 """Of the half width of the confidence interval: so many worlds may stay undecided."""
