@@ -9,7 +9,7 @@ import numpy as np
 from contact_core.base.kernel import kernel
 from irs_planner.linear_algebra import factor_cholesky, solve_cholesky
 from irs_planner.quasi_dynamic.contact_step import (
-    FrictionCones,
+    PairCones,
     SpringModel,
     cones_at,
     differentiate_step,
@@ -49,7 +49,7 @@ class StepBatch(NamedTuple):
     inverse: np.ndarray
     load: np.ndarray
     stiffness: np.ndarray
-    cones: FrictionCones
+    cones: PairCones
 
 
 @kernel
@@ -172,7 +172,7 @@ def jacobian_batch(
 @kernel
 def _differentiate(
     model: SpringModel,
-    cones: FrictionCones,
+    cones: PairCones,
     state: np.ndarray,
     command: np.ndarray,
     memory: NearMemory,
@@ -236,7 +236,7 @@ def barrier_jacobian_batch(
 @kernel
 def _differentiate_barrier(
     model: SpringModel,
-    cones: FrictionCones,
+    cones: PairCones,
     weight: float,
     share: np.ndarray,
     reach: float,

@@ -100,7 +100,7 @@ class ContactFrames(NamedTuple):
     tangent: np.ndarray
 
 
-class FrictionCones(NamedTuple):
+class PairCones(NamedTuple):
     """What P pairs of shapes may do to each other: they keep apart, with friction.
 
     Arrays of K states have one more leading dimension, apart from friction and edges.
@@ -168,15 +168,15 @@ def allocate_rows(rays: int, size: int) -> ContactRows:
 
 
 @kernel
-def cones_at(cones: FrictionCones, state: int) -> FrictionCones:
+def cones_at(cones: PairCones, state: int) -> PairCones:
     """Return the cones at one of several states, as views."""
-    return FrictionCones(
+    return PairCones(
         cones.gap[state], cones.normal[state], cones.tangent[state], cones.friction, cones.edges
     )
 
 
 @kernel
-def polyhedral_rows(cones: FrictionCones, reach: float, rows: ContactRows) -> int:
+def polyhedral_rows(cones: PairCones, reach: float, rows: ContactRows) -> int:
     """Write out the edges of the cones of what is nearer than a distance.
 
     Args:

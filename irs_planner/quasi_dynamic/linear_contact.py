@@ -7,7 +7,7 @@ import numpy as np
 from irs_planner.dynamics import Dynamics, Jacobians
 from irs_planner.quasi_dynamic import batch_kernels
 from irs_planner.quasi_dynamic.batch_kernels import StepBatch
-from irs_planner.quasi_dynamic.contact_step import PLANAR_EDGES, FrictionCones, SpringModel
+from irs_planner.quasi_dynamic.contact_step import PLANAR_EDGES, PairCones, SpringModel
 
 
 class LinearContact(Dynamics):
@@ -78,5 +78,5 @@ class LinearContact(Dynamics):
             inverse,
             np.repeat(model.load[np.newaxis], count, axis=0),
             model.stiffness,
-            FrictionCones(gaps, normal, tangent, self.friction, PLANAR_EDGES),
+            PairCones(gaps, normal, tangent, self.friction, PLANAR_EDGES),
         )

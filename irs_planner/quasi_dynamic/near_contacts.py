@@ -14,7 +14,7 @@ import numpy as np
 from contact_core.base.kernel import kernel
 from irs_planner.quasi_dynamic.contact_step import (
     ContactRows,
-    FrictionCones,
+    PairCones,
     SpringModel,
     StepMemory,
     allocate_rows,
@@ -45,14 +45,14 @@ class NearMemory(NamedTuple):
 
 
 @kernel
-def allocate_near(cones: FrictionCones) -> NearMemory:
+def allocate_near(cones: PairCones) -> NearMemory:
     """Allocate the memory of a step that may have to mind all edges of the cones at K states."""
     rays, size = cones.friction.shape[0] * cones.edges.shape[0], cones.normal.shape[2]
     return NearMemory(allocate_rows(rays, size), np.empty(rays), allocate_step(size, rays))
 
 
 @kernel
-def choose_near(cones: FrictionCones, reach: float, memory: NearMemory) -> NearMemory:
+def choose_near(cones: PairCones, reach: float, memory: NearMemory) -> NearMemory:
     """Write the inequalities of what is nearer than ``reach`` [m]; return the memory for those."""
     rows, step = memory.rows, memory.step
     count = polyhedral_rows(cones, reach, rows)
@@ -83,7 +83,7 @@ def choose_near(cones: FrictionCones, reach: float, memory: NearMemory) -> NearM
 
 @kernel
 def _keeps(
-    cones: FrictionCones, reach: float, velocity: np.ndarray, time_step: float, margin: float
+    cones: PairCones, reach: float, velocity: np.ndarray, time_step: float, margin: float
 ) -> bool:
     """Return whether a velocity (n) keeps what is not nearer than ``reach`` a margin [m] apart."""
     for i in range(cones.gap.shape[0]):
@@ -106,7 +106,7 @@ def _keeps(
 @kernel
 def solve_near(
     model: SpringModel,
-    cones: FrictionCones,
+    cones: PairCones,
     state: np.ndarray,
     command: np.ndarray,
     margin: float,

@@ -16,7 +16,7 @@ from irs_planner.quasi_dynamic.batch_kernels import StepBatch
 from irs_planner.quasi_dynamic.contact_step import (
     ContactFrames,
     ContactRows,
-    FrictionCones,
+    PairCones,
     SpringModel,
     allocate_rows,
     cones_at,
@@ -312,7 +312,7 @@ class QuasiDynamics(ContactDynamics):
         count, n = batch_kernels.number_states(q, index), self.coordinates
         distinct = q if count == len(q) else q[np.unique(index, return_index=True)[1]]
         frames = self._find(distinct)
-        cones = FrictionCones(
+        cones = PairCones(
             frames.gap, frames.normal, frames.tangent, self.friction, self._edges
         )  # fmt: skip
         hessian, inverse = np.empty((count, n, n)), np.empty((count, n, n))
