@@ -15,7 +15,7 @@ import numpy as np
 import pinocchio as pin
 
 from contact_core.base.errors import ModelError, ModelWarning, choices
-from contact_core.model.elements import named, place
+from contact_core.model.elements import named, parse, place
 from contact_core.model.extensions import (
     ARMATURE,
     GEAR,
@@ -99,6 +99,23 @@ def models_apart(robot: ElementTree.Element) -> tuple[dict[str, str], set[frozen
         if CARRIED in joint.attrib and parent is not None:
             apart.add(frozenset((parent.get("link", ""), joint.get(CARRIED, ""))))
     return owners, apart
+
+
+def set_free(text: str) -> str:
+    """Return a model as it is where its root is to float: what floats alone is fixed to that.
+
+    A SDF floats by itself, below a root that is the world.
+
+    Args:
+        text: Of a URDF that was a SDF, or of any other model, which is returned as it is.
+    """
+    robot = parse(text, "the model")
+    floating = [joint for joint in robot.iter("joint") if joint.get("type") == "floating"]
+    parents = [joint.find("parent") for joint in floating]
+    if len(floating) != 1 or parents[0] is None or parents[0].get("link") != WORLD:
+        return text
+    floating[0].set("type", "fixed")
+    return ElementTree.tostring(robot, encoding="unicode")
 
 
 def has_old_axes(root: ElementTree.Element) -> bool:

@@ -31,6 +31,7 @@ from contact_core.model.elements import parse, read_text
 from contact_core.model.mesh_file import read_solids
 from contact_core.model.mjcf.model import read_mjcf
 from contact_core.model.model_file import MJCF, self_contained
+from contact_core.model.sdf import set_free
 from contact_core.model.urdf import check_uncoupled, lock_joints, read_tree
 from contact_core.multibody.collision.collision_element import CollisionElement, collision_elements
 from contact_core.multibody.collision.convex_parts import convex_hulls, load_coacd
@@ -539,7 +540,7 @@ def _mesh_error(elements: Sequence[CollisionElement], message: str) -> str:
     return f"cannot read the collision shapes: {message}"
 
 
-def read_urdf(urdf: str | Path, roots: Sequence[str | Path] = ()) -> str:
+def read_urdf(urdf: str | Path, roots: Sequence[str | Path] = (), free: bool = False) -> str:
     """Return the text of a URDF or MJCF file, with absolute paths to its meshes.
 
     Args:
@@ -547,6 +548,7 @@ def read_urdf(urdf: str | Path, roots: Sequence[str | Path] = ()) -> str:
             current folder, or an absolute one.
         roots: Folders in which meshes and their packages are looked for first; else they are
             those above the file, and those that ROS knows.
+        free: Whether its root is to float, see :func:`contact_core.model.sdf.set_free`.
 
     Returns:
         The text.
@@ -564,7 +566,8 @@ def read_urdf(urdf: str | Path, roots: Sequence[str | Path] = ()) -> str:
         raise ConfigError(
             f"cannot find or read {path.absolute()}, nor one below description/: {error.strerror}"
         ) from error
-    return self_contained(text, str(path), path.absolute().parent, [Path(root) for root in roots])
+    text = self_contained(text, str(path), path.absolute().parent, [Path(root) for root in roots])
+    return set_free(text) if free else text
 
 
 def is_mjcf(text: str) -> bool:

@@ -249,7 +249,7 @@ class Scene:
         for name, item in self.objects.items():
             pose = self.object_placement(name)
             floats = item.free or item.kinematic
-            instance = Instance(name, read_urdf(item.urdf), pose, floats, gravity)
+            instance = Instance(name, read_urdf(item.urdf, free=floats), pose, floats, gravity)
             instances.append(dataclasses.replace(instance, kinematic=item.kinematic))
         return instances
 

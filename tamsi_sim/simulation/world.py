@@ -16,7 +16,7 @@ from contact_core.model.density import weigh_links
 from contact_core.model.elements import parse
 from contact_core.model.mjcf.model import read_mjcf
 from contact_core.model.model_file import MJCF, self_contained
-from contact_core.model.sdf import GRAVITY, models_apart
+from contact_core.model.sdf import GRAVITY, models_apart, set_free
 from contact_core.model.srdf import Srdf
 from contact_core.multibody.collision.collision_element import HALF_SPACE
 from contact_core.robot.description import placement, read_urdf
@@ -161,6 +161,8 @@ class World:
             text = self_contained(text, name, Path.cwd(), [Path(root) for root in roots])
         else:
             text = read_urdf(text, roots)
+        if free or kinematic:
+            text = set_free(text)
         tolerance = real_number(simplify, f"simplify of '{name}'", ">= 0 m")
         if tolerance < 0.0:
             raise ConfigError(f"simplify of '{name}' must be >= 0 m, got {simplify!r}")

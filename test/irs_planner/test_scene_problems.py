@@ -46,6 +46,23 @@ def test_a_mjcf_is_no_thing_to_plan_with_or_to_draw(tmp_path, free):
     assert (set(shown.objects), shown.movable) == ({"table", "thing"}, ("thing",))
 
 
+def test_a_sdf_that_floats_by_itself_is_planned_with(tmp_path):
+    path = write_scene(tmp_path, "can")
+    (tmp_path / "cup.sdf").write_text(
+        """<sdf version="1.7"><model name="cup"><link name="l"><pose>0 0 0.05 0 0 0</pose>
+        <inertial><mass>0.2</mass></inertial><collision name="c"><geometry><box>
+        <size>0.1 0.1 0.1</size></box></geometry></collision></link></model></sdf>"""
+    )
+    values = yaml.safe_load(path.read_text())
+    values["objects"]["cup"] = {"urdf": "cup.sdf", "free": True, "xyz": [0.8, 0.2, TOP]}
+    path.write_text(yaml.safe_dump(values))
+    problem = build_problem(scene_problem(str(path), {"cup/x": 0.7}))
+    centers = problem.dynamics.centers(problem.initial_state)
+    number = problem.dynamics.object_names.index("cup")
+    np.testing.assert_allclose(centers[number], [0.8, 0.2, TOP + 0.05], atol=1e-9)
+    assert set(scene_model_of(str(path)).movable) == {"thing", "cup"}
+
+
 @pytest.fixture(params=SOLIDS)
 def scene(request, tmp_path):
     return write_scene(tmp_path, request.param)

@@ -662,3 +662,19 @@ def test_a_mjcf_may_start_on_what_is_not_its_own(name):
     engine = World().add_ground().add(name, ball).build()
     assert engine.evaluate() == 1
     assert engine.step(100) == StepStatus.OK
+
+
+@pytest.mark.parametrize("how", ["free", "kinematic"])
+def test_a_sdf_that_floats_by_itself_may_be_told_to(how):
+    """Its frame then is that of the model, of which the link is 10 cm above."""
+    text = """<sdf version="1.7"><model name="ball"><link name="l"><pose>0 0 0.1 0 0 0</pose>
+      <inertial><mass>0.5</mass></inertial><collision name="c"><geometry><sphere><radius>0.05
+      </radius></sphere></geometry></collision></link></model></sdf>"""
+    heights = []
+    for told in ({}, {how: True}):
+        engine = World().add("ball", text, xyz=(0.0, 0.0, 1.0), **told).build()
+        assert len(engine.built.free_bodies) == 1
+        engine.step(100)
+        heights.append(engine.q[2])
+    fallen = 0.1 if how == "free" else 0.1 - 0.5 * 9.81 * 0.1**2
+    assert heights[0] - heights[1] == pytest.approx(fallen, abs=1e-3)
