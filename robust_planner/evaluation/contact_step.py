@@ -186,6 +186,7 @@ def advance(
         state = states[world]
         for contact in range(contacts):
             step.problem.matrix[total + contact, contact] = friction[world]
+            step.turn[contact] = 0.0  # what follows does not depend on other worlds
         step.given[2 * size :] = shift[world]
         for done in range(substeps):
             for i in range(2 * size):
@@ -223,16 +224,16 @@ def _assemble(dynamics: StepDynamics, step: ContactStep, mass: float) -> None:
             jacobian[row, i] = terms[at + size * row + i]
     at, rows = at + size * contacts, len(step.gaps)
     faces = (len(jacobian) - rows) // max(contacts, 1)
-    for contact in range(contacts):
-        for face in range(faces):
-            row, angle = rows + faces * contact + face, step.turn[contact] + face * TURN / faces
-            one, other = math.cos(angle), math.sin(angle)
+    for row in range(rows, len(jacobian)):
+        contact, face = (row - rows) // faces, (row - rows) % faces
+        if dynamics.spatial:
+            angle = step.turn[contact] + face * TURN / faces
+            one, other, first = math.cos(angle), math.sin(angle), at + 2 * size * contact
             for i in range(size):
-                if dynamics.spatial:
-                    first = at + 2 * size * contact + i
-                    jacobian[row, i] = one * terms[first] + other * terms[first + size]
-                else:
-                    jacobian[row, i] = terms[at + size * (row - rows) + i]
+                jacobian[row, i] = one * terms[first + i] + other * terms[first + size + i]
+        else:
+            for i in range(size):
+                jacobian[row, i] = terms[at + size * (row - rows) + i]
     for row in range(len(jacobian)):
         for i in range(size):
             inverse[row, i] = jacobian[row, i]

@@ -11,11 +11,13 @@ from robust_planner.evaluation.time_stepping import (
     ComplementarityError,
     SteppedMotion,
     simulate_plan,
+    simulate_worlds,
 )
 from robust_planner.examples import Example
 from robust_planner.models import hopper, sliding_block
 from robust_planner.problem import RobustProblem
 from robust_planner.result import RobustPlan
+from robust_planner.risk.worlds import one_world
 from robust_planner.trajectory import ContactTrajectory
 
 TIME = np.linspace(0.0, 1.0, 101)
@@ -94,6 +96,21 @@ def test_what_is_pushed_askew_in_space_goes_where_coulomb_friction_lets_it() -> 
         stuck += not speed.any()
         np.testing.assert_allclose(run.position[k, :2], place, atol=2e-5)
     assert 5 < stuck < 40
+
+
+def test_a_world_in_space_does_not_depend_on_those_before_it() -> None:
+    """They slide in directions that differ by less than what cones are turned for."""
+    start = (0.0, 0.0, 0.5, 0.0, 0.0, 0.0)
+    problem = RobustProblem(
+        "test", sliding_block(dimension=3), start, start, 1.0, 21, 0.3, (1.0,) * 6, (1.0,) * 2
+    )  # fmt: skip
+    alone = one_world(problem, 0.3)
+    together = alone.select(np.zeros(3, dtype=int))
+    controls = np.tile([4.0, 1.7], (3, 21, 1))
+    controls[:, :, 1] += np.array([[0.0], [2e-3], [4e-3]])
+    found = simulate_worlds(problem, controls, together).position
+    for given, motion in zip(controls, found, strict=True):
+        np.testing.assert_array_equal(simulate_worlds(problem, given, alone).position[0], motion)
 
 
 def test_hopper_collapses_onto_its_limits_without_penetrating() -> None:
