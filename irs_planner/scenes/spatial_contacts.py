@@ -9,8 +9,7 @@ import numpy as np
 from contact_core.base.kernel import inner_kernel, kernel
 from contact_core.multibody.collision.arrays import Polytope, Shapes, allocate_polytope
 from contact_core.multibody.collision.closest_points import closest_points
-from contact_core.multibody.collision.collide_points import probe
-from contact_core.multibody.collision.shapes import ShapeKind
+from contact_core.multibody.collision.collide_points import MESH, probe
 from irs_planner.scenes.spatial_arrays import SpatialArrays
 
 # A normal this close to vertical takes its first tangent along x instead of horizontal.
@@ -27,8 +26,6 @@ FLUSH = 0.99
 TOUCHES = 1e-6
 # How often a way is halved to find where it crosses a rim.
 HALVINGS = 12
-
-MESH = int(ShapeKind.MESH)
 
 Vector = tuple[float, float, float]
 

@@ -214,17 +214,17 @@ class SearchModel:
         beyond = self.excess(states) > self.excess(start)
         frames = self.dynamics.find_contacts(states)
         gap = frames.gap[:, self._apart]
-        near = gap < self._room
+        near, tips = gap < self._room, np.zeros(len(states), dtype=bool)
         if self.tipping is not None:
             share = self.tipping.share(states, frames)
-            if (share > 1.0).any():
-                begin = np.broadcast_to(start, states.shape)
-                before = self.tipping.share(begin, self.dynamics.find_contacts(begin))
-                beyond |= (share > 1.0) & (share > before)
-        if near.any():
+            tips = share > 1.0
+        if near.any() or tips.any():
             begin = np.broadcast_to(start, states.shape)
-            near &= gap < self.dynamics.find_contacts(begin).gap[:, self._apart]
-        return np.asarray(beyond | near.any(axis=1))
+            before = self.dynamics.find_contacts(begin)
+            near &= gap < before.gap[:, self._apart]
+            if self.tipping is not None:
+                tips &= share > self.tipping.share(begin, before)
+        return np.asarray(beyond | tips | near.any(axis=1))
 
     def passes_through(self, states: np.ndarray) -> bool:
         """Return whether an object gets into another one, or what is fixed, between two states.
