@@ -248,8 +248,8 @@ class Scene:
         instances = [Instance(ROBOT, self.robot.urdf, gravity=own)]
         for name, item in self.objects.items():
             pose = self.object_placement(name)
-            floats = item.free or item.kinematic
-            instance = Instance(name, read_urdf(item.urdf, free=floats), pose, floats, gravity)
+            text = read_urdf(item.urdf, free=item.floats)
+            instance = Instance(name, text, pose, item.floats, gravity)
             instances.append(dataclasses.replace(instance, kinematic=item.kinematic))
         return instances
 

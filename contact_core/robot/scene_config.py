@@ -297,6 +297,11 @@ class ObjectConfig:
         size=3,
     )
 
+    @property
+    def floats(self) -> bool:
+        """Whether it is not fixed to the world, whatever moves it."""
+        return self.free or self.kinematic
+
 
 @dataclass(frozen=True)
 class SurfaceConfig:

@@ -85,5 +85,5 @@ def urdfs_of(objects: Mapping[str, ObjectConfig]) -> dict[str, str]:
     Raises:
         ContactStackError: If there is no such file, or it is invalid.
     """
-    texts = {name: read_urdf(item.urdf, free=item.free) for name, item in objects.items()}
+    texts = {name: read_urdf(item.urdf, free=item.floats) for name, item in objects.items()}
     return {name: text for name, text in texts.items() if not is_mjcf(text)}

@@ -206,7 +206,7 @@ def object_inertias(scene: SpatialScene) -> list[pin.Inertia]:
     """
     inertias = []
     for name, item in scene.scene.objects.items():
-        text = read_urdf(item.urdf, free=moves(item))
+        text = read_urdf(item.urdf, free=item.floats)
         if is_mjcf(text):
             raise ModelError(
                 f"object '{name}' is a MJCF, and plans are of what a URDF or a SDF describes: "

@@ -46,7 +46,8 @@ def test_a_mjcf_is_no_thing_to_plan_with_or_to_draw(tmp_path, free):
     assert (set(shown.objects), shown.movable) == ({"table", "thing"}, ("thing",))
 
 
-def test_a_sdf_that_floats_by_itself_is_planned_with(tmp_path):
+@pytest.mark.parametrize("kinematic", [False, True])
+def test_a_sdf_that_floats_by_itself_is_planned_with(tmp_path, kinematic):
     path = write_scene(tmp_path, "can")
     (tmp_path / "cup.sdf").write_text(
         """<sdf version="1.7"><model name="cup"><link name="l"><pose>0 0 0.05 0 0 0</pose>
@@ -54,13 +55,18 @@ def test_a_sdf_that_floats_by_itself_is_planned_with(tmp_path):
         <size>0.1 0.1 0.1</size></box></geometry></collision></link></model></sdf>"""
     )
     values = yaml.safe_load(path.read_text())
-    values["objects"]["cup"] = {"urdf": "cup.sdf", "free": True, "xyz": [0.8, 0.2, TOP]}
+    how = {"kinematic": True} if kinematic else {"free": True}
+    values["objects"]["cup"] = {"urdf": "cup.sdf", **how, "xyz": [0.8, 0.2, TOP]}
     path.write_text(yaml.safe_dump(values))
-    problem = build_problem(scene_problem(str(path), {"cup/x": 0.7}))
-    centers = problem.dynamics.centers(problem.initial_state)
-    number = problem.dynamics.object_names.index("cup")
-    np.testing.assert_allclose(centers[number], [0.8, 0.2, TOP + 0.05], atol=1e-9)
-    assert set(scene_model_of(str(path)).movable) == {"thing", "cup"}
+    moved = "thing/x" if kinematic else "cup/x"
+    problem = build_problem(scene_problem(str(path), {moved: 0.7}))
+    assert ("cup" in problem.dynamics.object_names) is not kinematic
+    assert set(scene_model_of(str(path)).objects) == {"table", "thing", "cup"}
+    if not kinematic:
+        centers = problem.dynamics.centers(problem.initial_state)
+        number = problem.dynamics.object_names.index("cup")
+        np.testing.assert_allclose(centers[number], [0.8, 0.2, TOP + 0.05], atol=1e-9)
+        assert set(scene_model_of(str(path)).movable) == {"thing", "cup"}
 
 
 @pytest.fixture(params=SOLIDS)
