@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -113,7 +112,14 @@ def severity(use: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class FailureRate:
-    """A share of worlds with its exact confidence interval (Clopper and Pearson, 1934).
+    """A share of worlds with its confidence interval.
+
+    Where all distributions are given the interval is the exact one of so many worlds (Clopper and
+    Pearson, 1934). However many worlds are made of n measured values, they tell no more than n
+    worlds do. Whatever the distribution, between two neighbours of them, and beyond the smallest
+    and the largest, lies a probability of the beta distribution B(1, n), and in s of these gaps
+    one of B(s, n + 1 - s) (S. S. Wilks, 1941): what fails is in the gaps next to as many values,
+    and beyond all values of each quantity.
 
     Attributes:
         failures: Number of worlds in which the plan failed.
@@ -123,10 +129,9 @@ class FailureRate:
             ``failures`` and of the others; the interval covers both answers.
         step: Shortest time step of the simulation, by which the last worlds were decided [s]; 0
             if that is not known.
-        measured: Number of values that stand for what was measured, 0 if all distributions are
-            given.
-        beyond: Upper confidence bound of the probability of worlds that are more extreme than all
-            that was measured.
+        measured: Number of values that stand for what was measured, of the quantity with the
+            fewest; 0 if all distributions are given.
+        ends: Number of ends of measured values, two a quantity, beyond which a plan may fail.
     """
 
     failures: int
@@ -135,7 +140,7 @@ class FailureRate:
     undecided: int = 0
     step: float = 0.0
     measured: int = 0
-    beyond: float = 0.0
+    ends: int = 0
 
     @property
     def rate(self) -> float:
@@ -150,20 +155,26 @@ class FailureRate:
     @property
     def low(self) -> float:
         """Lower end of the interval."""
-        return float(self._interval(max(self.failures - self.undecided, 0)).low)
+        count = self._trials
+        failed = count * max(self.failures - self.undecided, 0) / self.samples
+        return self._bound(0.5 - 0.5 * self.confidence, failed, count + 1.0 - failed)
 
     @property
     def high(self) -> float:
-        """Upper end of the interval, not less than can be told from what was measured."""
-        return max(self.drawn, self.beyond)
+        """Upper end of the interval."""
+        count = self._trials
+        gaps = count * min(self.open, 1.0) + max(self.ends, 1)
+        return self._bound(0.5 + 0.5 * self.confidence, gaps, count + 1.0 - gaps)
 
     @property
-    def drawn(self) -> float:
-        """Upper end of the interval, as if nothing was more extreme than what was measured."""
-        return float(self._interval(min(self.failures + self.undecided, self.samples)).high)
+    def _trials(self) -> int:
+        return min(self.samples, self.measured) if self.measured else self.samples
 
-    def _interval(self, failures: int) -> Any:
-        return stats.binomtest(failures, self.samples).proportion_ci(self.confidence)
+    @staticmethod
+    def _bound(probability: float, inside: float, outside: float) -> float:
+        if inside <= 0.0 or outside <= 0.0:
+            return float(inside > 0.0)
+        return float(stats.beta.ppf(probability, inside, outside))
 
     def __str__(self) -> str:
         """Render rate and interval, and what they rest on."""

@@ -9,6 +9,7 @@ planning, is below the risk.
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import math
 from collections.abc import Iterator
@@ -35,7 +36,6 @@ from robust_planner.risk.settings import RiskSettings
 from robust_planner.risk.shooting import Shooting, Shot
 from robust_planner.risk.worlds import (
     Samples,
-    Stretched,
     Uncertain,
     Worlds,
     check_starts,
@@ -43,7 +43,6 @@ from robust_planner.risk.worlds import (
     draw_worlds,
     quantities,
     spread_worlds,
-    stretched,
 )
 from robust_planner.trajectory import ContactTrajectory
 
@@ -282,8 +281,10 @@ class _Search:
     ) -> None:
         self._problem, self._failure = problem, failure
         self._risk, self.settings, self._stop = risk, settings, stop
-        self._uncertain = uncertain = _with_tails(uncertain, risk, settings.confidence)
-        self._measured = [given for given in uncertain.values() if isinstance(given, Stretched)]
+        self._uncertain = uncertain
+        counts = [len(given.values) for given in uncertain.values() if isinstance(given, Samples)]
+        self._measured, self._ends = min(counts, default=0), 2 * len(counts)
+        self._bearable, self._aim = self._bounds()
         self._first = first_substeps(problem, failure, settings)
         self._seen = _seen_worlds(problem, uncertain, settings)
         self._between: Worlds
@@ -297,26 +298,48 @@ class _Search:
     def solve(self, controls: np.ndarray, patience: int = 1) -> bool:
         """Improve some controls, and say whether they keep what can be promised."""
         self._start_over()
-        tail, rates = TAIL * self._risk, [1.0]
+        tail, rates = TAIL * self._bearable, [1.0]
         weight, scale = self._weight(controls), _large(controls)
         for _ in range(ROUNDS):
             shot = self._improve(controls, tail, scale, weight)
             controls, rate = shot.controls, self.offer(shot.controls)
             rates.append(rate.open)
-            if rate.open < self._risk and self._keeps_limits(controls):
+            if rate.open < self._bearable and self._keeps_limits(controls):
                 rate = self.check(controls)
-                if rate.drawn <= self._risk and (self.kept is None or shot.cost < self._cost):
+                if rate.high <= self._aim and (self.kept is None or shot.cost < self._cost):
                     self.best, self.kept, self._cost = controls, rate, shot.cost
-                    if rate.rate > TIMID * self._risk:
+                    if rate.rate > TIMID * self._bearable:
                         return True
             elif self._gives_up(shot, rates, patience):
                 break  # others would only be harder
             late = self._stop.reason is not None
-            if late or (self.kept is not None and rate.drawn > self._risk):
+            if late or (self.kept is not None and rate.high > self._aim):
                 break
-            if rate.drawn <= self._risk or not self._join_failing(controls, tail, rate):
-                tail = min(tail * np.clip(self._risk / rate.drawn, *CHANGE), 0.5)
+            if rate.high <= self._aim or not self._join_failing(controls, tail, rate):
+                tail = min(tail * self._change(rate), 0.5)
         return self.kept is not None
+
+    def _bounds(self) -> tuple[float, float]:
+        """Return the share of the worlds that may fail, and the least rate that can be promised.
+
+        Both are the risk, but that a check has no surprises where values were measured: so many of
+        these may fail, or none where they are too few for a promise.
+        """
+        if not self._measured:
+            return self._risk, self._risk
+        count = min(self._measured, self.settings.checks)
+
+        def high(failures: int) -> float:
+            return self._with_basis(FailureRate(failures, count, self.settings.confidence)).high
+
+        most = bisect.bisect_right(range(count + 1), self._risk, key=high) - 1
+        return (max(most, 0) + 0.5) / count, max(self._risk, high(0))
+
+    def _change(self, rate: FailureRate) -> float:
+        """Return by what factor the tail changes that is not planned for."""
+        least = 0.5 / rate.samples  # none at all
+        share = self._bearable / max(rate.open, least) if self._measured else self._risk / rate.high
+        return float(np.clip(share, *CHANGE))
 
     def _gives_up(self, shot: Shot, rates: list[float], patience: int) -> bool:
         worst, before = shot.severity.max(), min(rates[:-patience] or rates[:1])
@@ -334,7 +357,7 @@ class _Search:
         failing = self._failing(controls, tail)
         between = len(failing) / len(self._seen)
         beyond = rate.open - between
-        joins = between > beyond or (between > 0.0 and beyond <= self._risk)
+        joins = between > beyond or (between > 0.0 and beyond <= self._bearable)
         if joins:
             every = math.ceil(len(failing) / self.settings.worlds)
             self._between = self._between.join(failing.select(slice(None, None, every)))
@@ -390,7 +413,7 @@ class _Search:
             yield controls
             config, attempts = dataclasses.replace(config, generations=FALLBACK), 1
         self._start_over()
-        shooting = self._shooting(TAIL * self._risk)
+        shooting = self._shooting(TAIL * self._bearable)
         draw = generator(self.settings.seed, "exploration")
         scale, weight = _large(controls), self._weight(controls)
         for _ in range(attempts):
@@ -419,9 +442,10 @@ class _Search:
             self._problem, self._failure, controls, worlds, self._first,
             self.settings.confidence, enough, self._stop,
         )  # fmt: skip
-        measured = min((len(given.values) for given in self._measured), default=0)
-        beyond = min(sum(given.beyond for given in self._measured), 1.0)
-        return dataclasses.replace(rate, measured=measured, beyond=beyond)
+        return self._with_basis(rate)
+
+    def _with_basis(self, rate: FailureRate) -> FailureRate:
+        return dataclasses.replace(rate, measured=self._measured, ends=self._ends)
 
     def cost(self, controls: np.ndarray) -> float:
         """Return the running cost in the median world, eq. (1a)."""
@@ -459,15 +483,6 @@ class _Search:
 
     def _draw(self, count: int, purpose: str) -> Worlds:
         return draw_worlds(self._problem, self._uncertain, count, self.settings.seed, purpose)
-
-
-def _with_tails(uncertain: Uncertain, risk: float, confidence: float) -> Uncertain:
-    """Give measured values the tails that they may have."""
-    share = TAIL * risk / len(uncertain)
-    return {
-        name: stretched(given, share, confidence, risk) if isinstance(given, Samples) else given
-        for name, given in uncertain.items()
-    }
 
 
 def _seen_worlds(problem: RobustProblem, uncertain: Uncertain, settings: RiskSettings) -> Worlds:

@@ -10,7 +10,7 @@ from typing import Any
 
 import casadi
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from contact_core.base.config import from_mapping, parameter
 from contact_core.base.errors import ConfigError, choices
@@ -86,61 +86,6 @@ class Samples(Distribution):
     def quantile(self, probability: np.ndarray) -> np.ndarray:
         """Evaluate; see the base class."""
         return np.asarray(np.quantile(self.values, probability, method="inverted_cdf"))
-
-
-@dataclass(frozen=True)
-class Stretched(Distribution):
-    """What was measured, with tails as heavy as so few values allow.
-
-    Whatever the distribution, below the r-th smallest of n values lies a probability of the beta
-    distribution B(r, n + 1 - r), and above the r-th largest one (Wilks, 1941). Its upper confidence
-    bound is given to the values there, on each side, for a plan may fail on one alone. What lies
-    beyond all values is not drawn.
-
-    Attributes:
-        values: In ascending order.
-        rank: r.
-        outside: Sum of the bounds of both sides, 1 at most.
-        beyond: Upper confidence bound of what is more extreme than all values on either side, by
-            B(2, n - 1).
-    """
-
-    values: tuple[float, ...]
-    rank: int
-    outside: float
-    beyond: float
-
-    def quantile(self, probability: np.ndarray) -> np.ndarray:
-        """Evaluate; see the base class."""
-        count, tail = len(self.values), 0.5 * self.outside
-        ranks = (0.0, self.rank, count - self.rank, count)
-        index = np.interp(probability, (0.0, tail, 1.0 - tail, 1.0), ranks)
-        return np.array(self.values)[np.minimum(index.astype(int), count - 1)]
-
-
-def stretched(samples: Samples, share: float, confidence: float, risk: float) -> Stretched:
-    """Return a distribution of measured values for which a promise can be made.
-
-    Args:
-        samples: The values.
-        share: Probability that may lie outside of the values that are planned for.
-        confidence: Of the two-sided interval whose upper end the bound is.
-        risk: What is promised of all quantities together.
-
-    Returns:
-        The distribution, with the largest r whose bounds are no more than ``share``, or else r = 1:
-        a promise is kept only by what withstands the extremes. Where no promise can be made, these
-        are as likely as they are in the mean.
-    """
-    count, sure = len(samples.values), 0.5 + 0.5 * confidence
-    ranks = np.arange(1, max(count // 2, 1) + 1)
-    sides = np.minimum(2.0 * stats.beta.ppf(sure, ranks, count + 1 - ranks), 1.0)
-    beyond = float(stats.beta.ppf(sure, 2, count - 1)) if count > 1 else 1.0
-    rank = int(np.searchsorted(sides, share, side="right"))
-    outside = float(sides[max(rank, 1) - 1])
-    if rank == 0 and beyond > risk:
-        outside = 2.0 / (count + 1)
-    return Stretched(tuple(sorted(samples.values)), max(rank, 1), outside, beyond)
 
 
 DISTRIBUTIONS: dict[str, type[Distribution]] = {
@@ -347,15 +292,20 @@ def draw_worlds(
         purpose: Draws for different purposes are independent.
 
     Returns:
-        The worlds. Negative friction is none, and masses are at least a hundredth.
+        The worlds. Negative friction is none, and masses are at least a hundredth. Measured values
+        are dealt in an order that is drawn, each as often as the others.
 
     Raises:
         ConfigError: See :func:`check_uncertain`.
     """
-    probability = {
-        name: generator(seed, f"{purpose}, {name}").random(count)
-        for name in quantities(problem.model)
-    }
+
+    def draw(name: str) -> np.ndarray:
+        drawn = generator(seed, f"{purpose}, {name}")
+        if isinstance(uncertain.get(name), Samples):
+            return (drawn.permutation(count) + 0.5) / count
+        return drawn.random(count)
+
+    probability = {name: draw(name) for name in quantities(problem.model)}
     return worlds_at(problem, uncertain, probability)
 
 
