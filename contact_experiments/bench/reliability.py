@@ -1,8 +1,8 @@
 """``contact-stack bench reliability``: what plans with a promise promise, and how often they fail.
 
 The planner knows the distribution, or some values that were measured of it; the judge draws afresh
-and integrates by itself: sliding in exact time, touching down with steps of ten microseconds, the
-rest in ``tamsi_sim``.
+and integrates by itself: sliding in exact time, or in the plane with a round cone, touching down
+with steps of ten microseconds, the rest in ``tamsi_sim``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from contact_core.base.registry import Registry
 from contact_core.base.results import add_json_option, at_least, write_json
 from contact_core.base.seeds import generator
 from contact_core.base.sweep import Sweep, add_sweep_options, chosen_workers
-from contact_experiments.robust.sliding import slide
+from contact_experiments.robust.sliding import slide, slide_in_plane
 from contact_experiments.robust.touching import touch_down
 from contact_stack.precompile import compile_once
 from contact_stack.robust import tamsi_machine
@@ -90,6 +90,26 @@ def sliding(mass: float, inertia: float | None = None) -> Judge:
         tolerance = np.array(example.failure.goal_tolerance)[[0, 2]]
         error = np.abs(np.stack([place, speed]) - np.array(problem.goal)[[0, 2], None])
         failed = (error > tolerance[:, None])[tolerance > 0.0].any(axis=0)
+        return FailureRate(int(failed.sum()), len(worlds))
+
+    return judge
+
+
+def sliding_in_plane(mass: float) -> Judge:
+    """Return who judges a body that is pushed in the plane.
+
+    Args:
+        mass: [kg].
+    """
+
+    def judge(example: Example, controls: np.ndarray, worlds: Worlds) -> FailureRate:
+        problem = example.robust_problem
+        place, _ = slide_in_plane(
+            controls[:-1], problem.time_step, worlds.friction, mass * worlds.mass,
+            np.array(problem.start)[3:5],
+        )  # fmt: skip
+        error = np.abs(place - np.array(problem.goal)[:2])
+        failed = (error > np.array(example.failure.goal_tolerance)[:2]).any(axis=1)
         return FailureRate(int(failed.sum()), len(worlds))
 
     return judge
@@ -187,6 +207,21 @@ def _puck(name: str, mass: float, knots: int, force: float, **changes: Any) -> E
     return pushed(name, mass, knots=knots, force=force, **{**given, **changes})
 
 
+def _curve() -> Example:
+    """A puck that comes along one axis is to leave along the other."""
+    given = _puck("curve", 3.0, 41, 60.0)
+    problem = dataclasses.replace(
+        given.robust_problem,
+        model=sliding_block(mass=3.0, half_height=0.05, dimension=3, max_force=60.0),
+        start=(0.0, 0.0, 0.05, 0.0, 1.0, 0.0),
+        goal=(0.8, 0.4, 0.05, 0.0, 0.0, 0.0),
+        state_weight=(1.0,) * 6,
+        control_weight=given.problem.control_weight * 2,
+    )
+    failure = FailureConfig(goal_tolerance=(0.1, 0.1, 0.0, 0.0, 0.0, 0.0))
+    return dataclasses.replace(given, problem=problem, robust_problem=problem, failure=failure)
+
+
 def _cart() -> Example:
     example = load_problem(OWN / "cart" / "cart.yaml")
     spread = {**example.uncertain, "friction": Normal(0.4, 0.05)}
@@ -229,6 +264,7 @@ CASES: Registry[Judged] = Registry(
             lambda: _puck("to_rest", 3.0, 61, 60.0, tolerance=0.15, speed=0.3),
             sliding(3.0), 100_000,
         ),
+        "curve": Judged(_curve, sliding_in_plane(3.0), 20_000),
         "table_approach": Judged(table_approach, touching(1.5, 0.05), 20_000),
         "soft_table": Judged(lambda: _table(stiffness=5e3, dissipation=2.0), touching(1.5, 0.05),
                            20_000),

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from contact_experiments.bench import reliability
 from contact_experiments.bench.reliability import CASES, FAMILIES, run_cell, touching
+from contact_experiments.robust.sliding import slide, slide_in_plane
 from contact_experiments.robust.touching import touch_down
 from contact_stack import cli
 from robust_planner import (
@@ -30,6 +32,26 @@ def test_a_fall_ends_as_fast_as_it_must() -> None:
     gaps, impacts = touch_down(np.zeros(30), 0.01, 1.5, 0.1, height, 1e5, 50.0)
     np.testing.assert_allclose(impacts, np.sqrt(2.0 * G * (0.1 - height)), rtol=1e-12)
     np.testing.assert_allclose(gaps, -1.5 * G / 1e5, atol=1e-4)
+
+
+def test_in_the_plane_a_body_slides_as_on_a_line_and_through_curves() -> None:
+    """Along one direction as in exact time; thrown across a push as an adaptive integrator says."""
+    draw = np.random.default_rng(0)
+    force, friction, mass = draw.normal(0.0, 20.0, 20), draw.uniform(0.1, 0.8, 50), np.full(50, 3.0)
+    way = np.array([0.6, 0.8])
+    x, v = slide_in_plane(np.outer(force, way), 0.05, friction, mass, np.zeros(2))
+    places, speeds = slide(force, 0.05, friction, mass, mass)
+    np.testing.assert_allclose(x, np.outer(places, way), atol=2e-4)
+    np.testing.assert_allclose(v, np.outer(speeds, way), atol=2e-3)
+    push, thrown = np.array([15.0, 0.0]), np.array([0.0, 2.0])
+    x, v = slide_in_plane(np.tile(push, (5, 1)), 0.05, friction, mass, thrown)
+    for mu, place, speed in zip(friction, x, v, strict=True):
+
+        def acceleration(_: float, state: np.ndarray, mu: float = mu) -> np.ndarray:
+            return np.r_[state[2:], push / 3.0 - mu * G * state[2:] / np.hypot(*state[2:])]
+
+        exact = solve_ivp(acceleration, (0.0, 0.25), np.r_[0.0, 0.0, thrown], rtol=1e-9).y[:, -1]
+        np.testing.assert_allclose(np.r_[place, speed], exact, atol=2e-4)
 
 
 def test_the_judge_of_a_table_agrees_with_time_stepping() -> None:
