@@ -181,10 +181,6 @@ class ControlLoop:
                 after.reference_time += self._period
                 lower, upper = guidance.within((lower, upper))
             widest = lower, upper
-        offset = after.reflex.offset
-        torque = None if blind or report is None else report.free_torque
-        if torque is None or torque.size != self.robot.n:
-            torque = arm.external_torque if offset is None else arm.external_torque - offset
         return TickContext(
             time=after.reference_time,
             position=arm.position,
@@ -196,7 +192,7 @@ class ControlLoop:
             unexplained_force=unexplained,
             rate=0.0 if guidance is None else 1.0,
             nominal=after.nominal,
-            torque=torque,
+            torque=after.free_torque(None if blind else report),
             offset=after.reflex.told_offset,
             widest=widest,
             before=state,

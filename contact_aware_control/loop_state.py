@@ -109,6 +109,19 @@ class LoopState:
         """The present command q_cmd, shape (n) [rad]; None while there is none."""
         return None if self.gate is None else self.gate.command
 
+    def free_torque(self, report: ContactReport | None) -> np.ndarray:
+        """Return what the arm feels of contacts, without bias and payload (n) [Nm].
+
+        Args:
+            report: That of the estimator, which counts if it knows; None if there is none.
+        """
+        arm, memory = self.arm, self.reflex.memory
+        assert arm is not None
+        told = None if report is None else report.free_torque
+        if told is not None and told.size == arm.position.size:
+            return told
+        return arm.external_torque if memory is None else arm.external_torque - memory[1]
+
 
 _everything = attrgetter(*(entry.name for entry in fields(LoopState)))
 """Of a state; to ask `dataclasses.replace` takes four times as long."""

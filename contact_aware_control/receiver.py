@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 
 import numpy as np
 
@@ -43,6 +44,9 @@ STANDS = 1e-4
 
 SHOWN = 0.5
 """Contacts of whose torque the arm feels a smaller share are not where they are said to be."""
+
+_CLAIM = attrgetter("link", "point_world", "force_world")
+"""Of a contact: where it presses, and how."""
 
 TINY = 1e-9
 """Keeps the torque that may be wrong above zero [Nm]."""
@@ -168,20 +172,12 @@ class Receiver:
         Returns:
             The report, its contacts not located if the torque rules that out.
         """
-        arm, torque = after.arm, report.free_torque
-        if arm is None or not report.contacts:
+        if after.arm is None or not report.contacts:
             return report
-        if torque is None:
-            offset = after.reflex.offset
-            torque = arm.external_torque if offset is None else arm.external_torque - offset
-        if torque.size != self._n:
-            return report
-        self._robot.update(arm.position)
-        torques = self._robot.torques_of_forces(
-            [contact.link for contact in report.contacts],
-            np.array([contact.point_world for contact in report.contacts]),
-            np.array([contact.force_world for contact in report.contacts]),
-        )
+        torque = after.free_torque(report)
+        links, points, forces = zip(*map(_CLAIM, report.contacts), strict=True)
+        self._robot.update(after.arm.position)
+        torques = self._robot.torques_of_forces(links, np.array(points), np.array(forces))
         claimed = torques.sum(axis=0) / self._torque_margin
         missing = claimed @ (SHOWN * claimed - torque / self._torque_margin)
         # Not "is explained": a torque that is not known, NaN, rules nothing out.

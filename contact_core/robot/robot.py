@@ -315,7 +315,10 @@ class Robot:
         Raises:
             ModelError: If there is no such link.
         """
-        moving = np.array([self.joints_moving(link) for link in links])
+        try:
+            moving = np.array(list(map(self._moving.__getitem__, links)))
+        except KeyError as error:
+            raise self._unknown(error.args[0]) from None
         torques: np.ndarray = _torques_of_forces(self._jacobian, moving, points, forces)
         return torques
 
