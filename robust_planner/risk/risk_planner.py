@@ -320,10 +320,11 @@ class _Search:
         return self.kept is not None
 
     def _bounds(self) -> tuple[float, float]:
-        """Return the share of the worlds that may fail, and the least rate that can be promised.
+        """Return the share of the worlds that may fail, and the bound that a check has to keep.
 
-        Both are the risk, but that a check has no surprises where values were measured: so many of
-        these may fail, or none where they are too few for a promise.
+        Both are the risk where all distributions are given. Of measured values so many may fail as
+        leave the upper end of the interval below the risk; where they are too few for any promise
+        none may, and the bound is what they can tell.
         """
         if not self._measured:
             return self._risk, self._risk
