@@ -16,6 +16,7 @@ import numpy as np
 
 from contact_aware_control.config import ControllerConfig
 from contact_aware_control.controllers import ControllerOutput, make_controller
+from contact_aware_control.controllers.base import ControllerState
 from contact_aware_control.controllers.qp_controller import RELEASE_TIME
 from contact_aware_control.lever_arms import LeverArms
 from contact_aware_control.limiters import (
@@ -124,6 +125,7 @@ class ControlLoop:
                 follow=None,
                 arm=None,
                 goal=None,
+                controller=ControllerState(),
                 ramp_ticks=0,
                 sent=None,
                 nominal=None,
@@ -285,10 +287,9 @@ class ControlLoop:
         followed: an arm that is pushed goes along, one that is not stays where it is.
         """
         command, after, force = context.command, context.after, self.config.force
-        contacts = () if after.report is None else after.report.contacts
         ratio = 0.0
         if self._controller.limits_force:
-            ratio = force_ratio(contacts, after.goal, force)
+            ratio = force_ratio(context.contacts or (), after.goal, force)
         if context.unexplained_force > 0.0:
             ratio = max(ratio, context.unexplained_force / force.limit)
         if ratio <= 1.0:

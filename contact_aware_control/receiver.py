@@ -220,6 +220,9 @@ class Receiver:
     ) -> Conditions:
         """Look at the external torque, and measure what the watchdogs look at."""
         arm, report, goal, config = after.arm, after.report, after.goal, self._config
+        contacts_age, exceeded = age(now, report), ""
+        if contacts_age > config.safety.contacts_timeout:
+            report = None
         contacts = () if report is None else report.contacts
         limits = {} if goal is None else goal.force_limits
         located, known, claimed, planned, hardest = [], True, 0.0, 0.0, 0.0
@@ -231,10 +234,7 @@ class Receiver:
                 planned += limits.get(contact.link, config.force.limit)
             elif not contact.force < config.force.contact_on:
                 known = False
-        contacts_age, exceeded = age(now, report), ""
         if arm is not None:
-            if contacts_age > config.safety.contacts_timeout:
-                report, claimed, planned = None, 0.0, 0.0
             allowed = math.inf
             if self._controller.limits_force:
                 allowed = max(config.force.limit, *limits.values(), planned)

@@ -1,12 +1,14 @@
 """The object a node drives: watchdogs, bad inputs, giving way, latched faults."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from loop_bench import TICK, UP, WRIST, Bench, Q, line
 
 from contact_aware_control.controllers import ControllerOutput
 from contact_aware_control.reference import Goal, JointTrajectory
-from contact_aware_control.safety.status import Mode, Status
+from contact_aware_control.safety.status import Mode, Request, Status
 
 
 @pytest.fixture
@@ -198,6 +200,35 @@ def test_failing_qp_holds_then_gives_way_and_pauses_the_reference(
         change = command - last
         assert (change < 0.0).all()
         assert (np.abs(change) <= 0.8 * 0.005 * run.fastest + 1e-12).all()
+
+
+def test_a_force_that_nobody_measures_any_more_is_no_overload(bench, contact):
+    """One report of 100 N, then a dead estimator."""
+    run = bench()
+    run.tick()
+    goal = line(Q)
+    run.tick(goal, contacts=[contact(100.0 * UP, [0.5, 0.0, 0.5])])
+    for _ in range(220):
+        _, status = run.tick(goal, report=False)
+    assert (status.mode, status.status) == (Mode.CONSERVATIVE, Status.CONTACTS_STALE)
+
+
+def test_force_limits_of_a_goal_end_with_an_activation(bench, contact):
+    """What 60 N were planned for yields at the usual limit after the next activation."""
+    run = bench()
+    run.tick()
+    goal = replace(line(Q), force_limits={WRIST: 60.0})
+    for _ in range(5):
+        run.tick(goal)
+    assert run.ask(Request.DEACTIVATE)
+    assert run.ask(Request.ACTIVATE)
+    for _ in range(60):
+        run.tick()
+    held = run.q.copy()
+    for _ in range(60):
+        _, status = run.tick(contacts=[contact(30.0 * UP, [0.5, 0.0, 0.5])])
+    assert status.mode is Mode.HOLD
+    assert np.abs(run.q - held).max() > 0.01
 
 
 def test_lasting_overload_is_a_latched_fault(bench, contact):
