@@ -57,6 +57,11 @@ class FailureConfig:
                 f"goal_tolerance has {len(self.goal_tolerance)} values (valid: none, or {size} for "
                 f"'{problem.model.name}')"
             )
+        if self.final_gap > 0.0 and not np.any(problem.model.grounded):
+            raise ConfigError(
+                f"final_gap is {self.final_gap:g} m, and no contact of '{problem.model.name}' "
+                "touches the ground (valid: 0)"
+            )
         if not self.defined:
             raise ConfigError(
                 f"nothing counts as a failure: one of {', '.join(vars(self))} has to be positive"
@@ -118,8 +123,8 @@ class FailureRate:
     Pearson, 1934). However many worlds are made of n measured values, they tell no more than n
     worlds do. Whatever the distribution, between two neighbours of them, and beyond the smallest
     and the largest, lies a probability of the beta distribution B(1, n), and in s of these gaps
-    one of B(s, n + 1 - s) (S. S. Wilks, 1941): what fails is in the gaps next to as many values,
-    and beyond all values of each quantity.
+    one of B(s, n + 1 - s) (S. S. Wilks, 1941). What fails is taken to lie in as many gaps as there
+    are values at which the plan fails, and beyond all values of each quantity.
 
     Attributes:
         failures: Number of worlds in which the plan failed.

@@ -21,15 +21,15 @@ from robust_planner.risk.settings import RiskSettings
 from robust_planner.risk.worlds import Worlds
 
 JUMP = 8
-"""First refinement. Errors of long steps may cancel, and two of them agree on what is wrong."""
-HALVINGS = 10
-"""Of the time step, at most; with fewer worlds left each takes as long as the one before."""
+"""First refinement of the time step: two long steps may agree on a wrong answer."""
+REFINEMENTS = 10
+"""Largest number of refinements; with fewer worlds left each takes as long as the one before."""
 USUAL = 0.98
 """Share of the worlds that a halving changes by less than what all are taken to be off by."""
 WORLDS_A_PART = 32
-"""They are simulated at once, before the clock is looked at."""
+"""Number of worlds that are simulated at once, before the clock is looked at."""
 RESOLUTION = 0.25
-"""Of the half width of the confidence interval: so many worlds may stay undecided."""
+"""Share of the half width of the confidence interval that may stay undecided."""
 
 
 def first_substeps(problem: RobustProblem, failure: FailureConfig, settings: RiskSettings) -> int:
@@ -112,16 +112,19 @@ def true_rate(
     before, off = use(undecided), 0.0
     often[undecided[len(before) :]] = 0
     undecided, count = undecided[: len(before)], int(often.sum())
-    for halving in range(HALVINGS):
-        substeps *= 2 if halving else JUMP
+    for refinement in range(REFINEMENTS):
+        substeps *= 2 if refinement else JUMP
         after = use(undecided)
         known, before = len(after), before[: len(after)]
         failed[undecided[:known]] = after > 1.0
         # A motion that cannot be simulated has failed, if with the longer step as well.
         same = np.isinf(after) & np.isinf(before)
         change = np.abs(np.where(same, 0.0, after) - np.where(same, 0.0, before))
-        # Of few worlds it cannot be told; then from those before.
-        off = max(0.5 * off, float(np.nanquantile(change, USUAL, method="higher")))
+        # Of few worlds it cannot be told; then from those before. What could be simulated with
+        # one of the steps alone stays unclear, and says nothing of the others.
+        told = change[np.isfinite(change)]
+        usual = np.quantile(told, USUAL, method="higher") if told.size else 0.0
+        off = max(0.5 * off, float(usual))
         unclear = ~(np.abs(after - 1.0) > np.maximum(off, change)) & ~same
         late = undecided[known:]
         undecided, before = np.concatenate((undecided[:known][unclear], late)), after[unclear]

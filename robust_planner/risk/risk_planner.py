@@ -48,41 +48,43 @@ from robust_planner.trajectory import ContactTrajectory
 
 MIN_RISK, MAX_RISK = 0.001, 0.5
 SIGMA_FACTORS = (1.0, 2.0, 4.0)
-"""Robust plans are made for the example's sigma times each of these, to start from."""
+"""Factors on the example's sigma, for robust plans to start from."""
 SHARES_OF_TIME = (0.5, 0.25)
-"""In which the nominal plan's motion is made, to start from."""
-ROUNDS, CHANGE = 8, (0.5, 2.0)
-"""How often controls are improved, each time for another tail: a smaller one where a few more
-worlds fail than are accepted, a larger one where the plan pays for fewer failures; and by what
-factor. Where too many that fail are between those that are planned for, some join these."""
+"""Shares of the time in which the nominal motion is made, to start from."""
+ROUNDS = 8
+"""Number of times that controls are improved from one start, each time for another tail."""
+CHANGE = (0.5, 2.0)
+"""Range of the factor from one tail to the next: smaller where too many worlds fail, larger where
+the plan pays for fewer failures than are accepted."""
 TIMID = 0.5
 """Share of the risk below which a larger tail is tried."""
 HOPEFUL = 1.5
-"""Use of a bound: with more of it in a world that is planned for, others come before that start."""
+"""Use of a bound in a world that is planned for, above which the start is given up."""
 ENOUGH = 1.5
-"""Of the risk: how far failures are counted where a plan has fewer already."""
-PROGRESS, PATIENCE = 0.9, 2
-"""A start is given up where worlds that are planned for fail, and the rate falls by less than to
-this share in a round; in so many rounds for what fails least of all starts."""
+"""Failures are counted up to this multiple of the risk, where another plan has fewer already."""
+PROGRESS = 0.9
+"""A start makes progress where a round leaves less than this share of the failures."""
+PATIENCE = 2
+"""Rounds without progress after which the best of all starts is given up; others after one."""
 ATTEMPTED = ((4, 1), (1, 1), (1, 3), (1, 1))
-"""Steps of the search in one of its derivatives, and of nodes in one: what is tried until no world
-fails. Derivatives need not be as exact, and wide changes of the controls lead out of corners."""
+"""Coarsening of steps and of nodes in derivatives, in this order until no world fails.
+Derivatives may be less exact than motions; wide changes of the controls lead out of corners."""
 HOPELESS = 2.0
-"""Use of a bound from which a world is not kept from failing by trying more of that."""
+"""Use of a bound from which further attempts do not keep a world from failing."""
 MAX_REFINEMENT = 16
-"""Of the time step with which a plan is improved."""
+"""Largest refinement of the time step with which a plan is improved."""
 MIN_MARGIN = 0.01
 """Share of a bound that the time step of the search may be off by."""
 FINE = 8
-"""Steps in one of the search, for the motion that is shown."""
+"""Refinement of the search's time step for the motion that is shown."""
 ATTEMPTS = 3
-"""How often all generations are drawn while the promise is not kept."""
+"""Number of times that all generations are drawn while the promise is not kept."""
 FALLBACK = 12
 """Generations that are drawn where none were asked for, and no start has led to a plan."""
 EXCESS_WEIGHT = 10.0
-"""w, cost of exceeding a bound by itself in one world, in costs of the start."""
+"""Weight w of exceeding a bound by itself in one world, in costs of the start."""
 TAIL = 0.9
-"""Share of the risk that is first left outside the worlds that are planned for."""
+"""Share of the risk that is at first left outside the worlds that are planned for."""
 
 
 @dataclass(frozen=True)
@@ -337,8 +339,8 @@ class _Search:
         return (max(most, 0) + 0.5) / count, max(self._risk, high(0))
 
     def _change(self, rate: FailureRate) -> float:
-        """Return by what factor the tail changes that is not planned for."""
-        least = 0.5 / rate.samples  # none at all
+        """Return the factor on the share of worlds that are not planned for."""
+        least = 0.5 / rate.samples  # where none fails
         share = self._bearable / max(rate.open, least) if self._measured else self._risk / rate.high
         return float(np.clip(share, *CHANGE))
 
@@ -376,7 +378,7 @@ class _Search:
         return spread_worlds(problem, self._uncertain, settings.worlds, tail, settings.seed)
 
     def _improve(self, controls: np.ndarray, tail: float, scale: float, weight: float) -> Shot:
-        """Improve controls in the world: whoever optimises makes use of what a long step does."""
+        """Improve controls, with steps so short that their error cannot be made use of."""
         self._refine(controls, tail)
         while True:
             failed: list[tuple[int, int]] = []  # from the same controls
@@ -504,7 +506,7 @@ def _starts(
     on_progress: OnProgress | None,
     stop: StopCondition,
 ) -> Iterator[np.ndarray]:
-    """Yield controls to start from, ever more careful ones."""
+    """Yield controls to start from: what is given, robust plans, later and larger forces, draws."""
     if start is not None:
         yield start
     if config.robust and nominal.solved:
@@ -515,7 +517,7 @@ def _starts(
             robust = plan(problem, careful, nominal, on_progress, stop=stop)
             if robust.solved:
                 yield robust.trajectory.control
-    # The less time friction has, the less it matters what it is.
+    # Where friction acts for a shorter time its value matters less.
     yield from (_later(problem, nominal.trajectory.control, share) for share in SHARES_OF_TIME)
     yield from search.explored(nominal.trajectory.control)
 

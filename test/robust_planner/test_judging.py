@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from contact_core.base.errors import ConfigError
 from contact_core.base.planning import PlanStatus
 from contact_experiments.robust.sliding import slide
 from robust_planner import (
@@ -150,6 +151,14 @@ def test_values_of_two_quantities_are_worth_as_many_worlds() -> None:
         broken += rate.high < 1.0 - 0.96 * 0.95
         assert rate.low < rate.rate < rate.high
     assert broken <= 0.025 * 2000
+
+
+def test_a_gap_to_a_ground_that_nothing_touches_is_refused(puck: RobustProblem) -> None:
+    hanging = dataclasses.replace(puck.model, surfaces=("wall",))
+    failure = FailureConfig(final_gap=0.01)
+    failure.check(puck)
+    with pytest.raises(ConfigError, match="no contact of 'sliding_block' touches the ground"):
+        failure.check(dataclasses.replace(puck, model=hanging))
 
 
 def test_measured_values_are_dealt(puck: RobustProblem) -> None:
