@@ -35,27 +35,34 @@ SHORT_SEARCH = SearchSettings(attempts=40, shortening=0.25, refinements=0)
 
 PARTS = 120
 """Parts of a search that are done after a look, of 0.2 ms in the plane."""
-AHEAD, MIN_GAIN = 12, 0.3
-"""Steps in which a push has to gain something, and how much nearer it has to come [tolerances]."""
+AHEAD = 12
+"""Steps in which a push has to gain something."""
+MIN_GAIN = 0.3
+"""What a push has to gain [tolerances]."""
 PATIENCE = 3
-"""Looks in a row at which no push gains before it ends."""
+"""Looks in a row without a push that gains, after which a push ends."""
 MAX_STALLED = 40
-"""Looks in which a push truly has to come nearer by that, or a waypoint be passed."""
+"""Looks in which a push has to be seen to gain, or a waypoint to be passed."""
 LEAVE = 1.25
-"""How far what has arrived has to be seen from its goal before it goes on [tolerances]."""
+"""Error from which what has arrived is pushed again [tolerances]."""
 NEAR = 0.3
-"""A command is at a waypoint from here, in largest steps."""
-LAG, CORNER, CUT = 1.05, 5, 0.7
-"""A robot may be so far behind, in largest steps, where it keeps this share of its room at as many
-places on its straight way."""
+"""Distance from a waypoint at which it counts as passed [largest steps]."""
+LAG = 1.05
+"""Likewise of the robot behind its command, where it cuts no corner or comes no nearer."""
+CORNER, CUT = 5, 0.7
+"""Places on the straight way to the next waypoint, and the share of its room that a robot keeps at
+each of them where it cuts no corner."""
 SETTLED = 15
-"""Looks after which a robot is where it will be."""
+"""Looks without progress after which a robot comes no nearer to a waypoint."""
 BESIDE = 2.0
-"""So far from where its next way begins a robot goes on with a plan, likewise."""
-FREE, NUDGED = 4.0, 2.0
-"""Motion of what has no tolerance that counts as one, in clearances, and what the robot may move
-on its way however small the tolerance is: the push is decided where it begins."""
+"""Distance from the beginning of the next way within which a plan goes on [largest steps]."""
+FREE = 4.0
+"""Motion of an object without a tolerance that counts as one [clearances]."""
+NUDGED = 2.0
+"""Motion of any object that a robot may cause on its way, for its push is decided where it begins
+[clearances]."""
 DECIDED = object()
+"""Ends a search that has been carried through."""
 
 
 class Phase(StrEnum):
@@ -74,7 +81,7 @@ class ClosedLoop:
         problem: Start and goal, tolerances and bounds; the start is where it was first seen.
         phase: What the robot is doing.
         searches: How often the upper layer has decided.
-        disturbed: Searches since then that came to nothing because things moved.
+        disturbed: Searches since the last decision that came to nothing because things moved.
         impossible: What made the last search pointless, None if it was not.
         remaining: What was left of the last push at the last look [tolerances].
     """
@@ -148,7 +155,7 @@ class ClosedLoop:
             return rest
         if self.phase is Phase.REST:
             if not self._trust and self._ways.is_straight(state):
-                self._leg = self._model
+                self._leg, self._target = self._model, self.problem.goal
                 self._touch()
             else:
                 self._begin_search(state)
@@ -207,8 +214,9 @@ class ClosedLoop:
     def _passes(self, state: np.ndarray, command: np.ndarray) -> bool:
         """Return whether the next waypoint is behind.
 
-        The robot may lag where it cuts no corner; at the end, and else, only if it comes no nearer:
-        what an arm touches, or its controller, may hold it up.
+        It is where robot and command are near. The robot may lag where the straight way to the
+        waypoint after it keeps its room, and where it has come no nearer for long: what an arm
+        touches, or its controller, may hold it up.
         """
         here = state[self._model.joints]
         behind = np.abs((self._path[0] - np.array([here, command])) / self._model.step).max(axis=1)

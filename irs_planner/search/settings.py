@@ -76,10 +76,10 @@ class SearchReport:
     """One attempt of a search, as the callback sees it.
 
     Attributes:
-        attempt: Its number, starting at 1.
+        attempt: Its number, starting at 1 in every part of the way.
         nodes: Nodes of the tree.
-        distance: From the goal to the nearest node, root of the sum of squares of the objects'
-            errors in tolerances.
+        distance: From the goal of this part of the way to the nearest node, root of the sum of
+            squares of the objects' errors in tolerances.
         steps: Length of the best plan, 0 as long as there is none.
         elapsed: Time since planning began [s].
         phase: What the search does: SEARCH, SHORTEN or TRY_OUT.
