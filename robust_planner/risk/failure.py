@@ -130,8 +130,9 @@ class FailureRate:
         failures: Number of worlds in which the plan failed.
         samples: Number of worlds.
         confidence: Of the interval, two-sided.
-        undecided: Number of worlds in which it depends on the step whether the plan fails, of
-            ``failures`` and of the others; the interval covers both answers.
+        undecided: Number of worlds in which it depends on the step whether the plan fails; the
+            interval covers both answers.
+        undecided_failures: Of these, those that count among ``failures``.
         step: Shortest time step of the simulation, by which the last worlds were decided [s]; 0
             if that is not known.
         measured: Number of values that stand for what was measured, of the quantity with the
@@ -143,6 +144,7 @@ class FailureRate:
     samples: int
     confidence: float = 0.95
     undecided: int = 0
+    undecided_failures: int = 0
     step: float = 0.0
     measured: int = 0
     ends: int = 0
@@ -155,21 +157,25 @@ class FailureRate:
     @property
     def open(self) -> float:
         """The share that failed or is undecided."""
-        return (self.failures + self.undecided) / self.samples
+        return (self._decided + self.undecided) / self.samples
 
     @property
     def low(self) -> float:
         """Lower end of the interval."""
         count = self._trials
-        failed = count * max(self.failures - self.undecided, 0) / self.samples
+        failed = count * self._decided / self.samples
         return self._bound(0.5 - 0.5 * self.confidence, failed, count + 1.0 - failed)
 
     @property
     def high(self) -> float:
         """Upper end of the interval."""
         count = self._trials
-        gaps = count * min(self.open, 1.0) + max(self.ends, 1)
+        gaps = count * self.open + max(self.ends, 1)
         return self._bound(0.5 + 0.5 * self.confidence, gaps, count + 1.0 - gaps)
+
+    @property
+    def _decided(self) -> int:
+        return self.failures - self.undecided_failures
 
     @property
     def _trials(self) -> int:

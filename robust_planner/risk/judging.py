@@ -130,7 +130,7 @@ def true_rate(
         undecided, before = np.concatenate((undecided[:known][unclear], late)), after[unclear]
         rate = FailureRate(
             int(often @ failed), count, confidence, int(often[undecided].sum()),
-            problem.time_step / substeps,
+            int(often[undecided] @ failed[undecided]), problem.time_step / substeps,
         )  # fmt: skip
         certain = FailureRate(rate.failures, count, confidence)
         width = certain.high - certain.low

@@ -98,9 +98,10 @@ def test_failures_are_those_of_exact_time(puck: RobustProblem) -> None:
 
 
 def test_what_no_step_decides_is_counted_both_ways() -> None:
-    rate = FailureRate(40, 1000, undecided=15)
-    assert rate.low == pytest.approx(FailureRate(25, 1000).low)
-    assert rate.high == pytest.approx(FailureRate(55, 1000).high)
+    rate = FailureRate(40, 1000, undecided=15, undecided_failures=10)
+    assert rate.low == pytest.approx(FailureRate(30, 1000).low)
+    assert rate.high == pytest.approx(FailureRate(45, 1000).high)
+    assert FailureRate(1000, 1000, undecided=1000, undecided_failures=1000).open == 1.0
 
 
 def _measured(count: int) -> Samples:
