@@ -198,7 +198,7 @@ class Ways:
         whole, away = replace(self._model.problem, initial_state=state), self._away(state)
         yield
         if self.is_straight(state) and all(self._fits(body, state) for body in away):
-            return whole
+            return self._one(whole, away) if len(away) > 1 else whole
         possible = []
         for body in away:
             field = yield from self._remembered(body, state)
@@ -218,6 +218,13 @@ class Ways:
             if leg is not None:
                 return self._problem(whole, leg)
         return self._problem(whole, possible[0]) if possible else whole
+
+    def _one(self, problem: IrsProblem, away: list[_Body]) -> IrsProblem:
+        """Return the problem of what is farthest from its goal."""
+        error = np.abs(self._model.errors(problem.initial_state, problem.goal))
+        body = max(away, key=lambda body: float(np.linalg.norm(error[body.columns])))
+        goal = self._goal(body, problem.initial_state)
+        return self._problem(problem, _Leg(body, goal, problem.tolerance[body.columns]))
 
     def _problem(self, problem: IrsProblem, leg: _Leg) -> IrsProblem:
         """Return the problem of a leg; what has not arrived may be elsewhere meanwhile."""
