@@ -124,6 +124,7 @@ class ControlLoop:
                 gate=None,
                 follow=None,
                 arm=None,
+                last=None,
                 goal=None,
                 controller=ControllerState(),
                 ramp_ticks=0,

@@ -102,14 +102,14 @@ class Receiver:
             (what is remembered, as far as it is known by now; why the mode is what it is).
         """
         last = state.last or NOTHING
-        late = state.last is not None and (
-            (inputs.now - last.now) * NANOSECONDS > 1.5 * self._period
-        )
+        gap = 0.0 if state.last is None else (inputs.now - last.now) * NANOSECONDS
         after = state.copy()
         after.last, after.transition, after.vouched = inputs, DONE, None
         after.ticks += 1
-        after.deadline_misses += late
+        after.deadline_misses += gap > 1.5 * self._period
         finding = self._take_messages(state, after, last, inputs)
+        if finding is None and gap > self._config.safety.recovery_window:
+            finding = Finding(Status.STATE_STALE, f"no tick of the controller for {gap:.1f} s")
         if inputs.goal is not state.goal:
             self._take_goal(state, after, inputs.goal)
         conditions = self._conditions(state, after, inputs.now, finding)

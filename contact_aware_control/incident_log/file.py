@@ -120,6 +120,9 @@ ENUMS: dict[str, type[Enum]] = {
     for kind in (Activity, Arming, CommandMode, Latch, LinkState, Mode, Pause, Request, Status)
 }
 
+UNUSED = ("later",)
+"""Fields that no tick reads: ways that were checked when a goal came."""
+
 PAUSE_EVERY = 20
 """Objects written before the control loop's thread is let in: about every millisecond."""
 
@@ -293,7 +296,8 @@ def _controller_parameters(config: ControllerConfig) -> dict[str, Any]:
 
 def _fields(kind: type) -> tuple[str, ...]:
     if dataclasses.is_dataclass(kind):
-        return tuple(field.name for field in dataclasses.fields(kind) if field.init)
+        written = (field for field in dataclasses.fields(kind) if field.name not in UNUSED)
+        return tuple(field.name for field in written if field.init)
     fields: tuple[str, ...] = kind._fields  # type: ignore[attr-defined]
     return fields
 

@@ -202,6 +202,29 @@ def test_failing_qp_holds_then_gives_way_and_pauses_the_reference(
         assert (np.abs(change) <= 0.8 * 0.005 * run.fastest + 1e-12).all()
 
 
+def test_a_controller_that_stood_still_does_not_go_on_by_itself(bench):
+    """Frozen for 3 s, and all that it hears afterwards is sound; what is short is nothing."""
+    run = bench()
+    run.tick()
+    goal = line(Q + 0.3)
+    for _ in range(20):
+        run.tick(goal)
+    assert run.tick(goal, period=500_000_000)[1].mode is Mode.TRACKING
+    command, status = run.tick(goal, period=3_000_000_000)
+    assert command is None
+    assert (status.status, status.detail) == (
+        Status.STATE_STALE, "no tick of the controller for 3.0 s"
+    )  # fmt: skip
+    for _ in range(100):
+        command, status = run.tick(goal)
+    assert command is None
+    assert status.status is Status.NOT_ARMED
+    assert run.ask(Request.RESUME)
+    for _ in range(100):
+        command, status = run.tick(goal)
+    assert status.mode is Mode.TRACKING
+
+
 def test_a_force_that_nobody_measures_any_more_is_no_overload(bench, contact):
     """One report of 100 N, then a dead estimator."""
     run = bench()

@@ -279,6 +279,17 @@ def test_a_read_state_continues_as_the_original(logged, robot, description, tmp_
         np.testing.assert_array_equal(a.position, b.position)
 
 
+def test_ways_that_a_goal_was_checked_for_are_not_written(logged, robot, tmp_path):
+    """A skill's goal has them, and generators cannot be written."""
+    run = logged()
+    run.run(5)
+    ways = [(pose for pose in [robot.tool_pose()])]
+    run.run(20, dataclasses.replace(pose_goal(robot), later=ways))
+    save(run.log.record("test"), tmp_path / "a.npz")
+    ticks = list(replay(load(tmp_path / "a.npz")))
+    assert ticks and all(t.agrees(0.0) for t in ticks)
+
+
 def test_a_reference_of_ones_own_is_refused_when_written(logged, robot, tmp_path):
     class Own(JointTrajectory):
         pass
