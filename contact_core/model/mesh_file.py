@@ -49,8 +49,15 @@ def load_mesh(file: str | Path, scale: np.ndarray) -> coal.BVHModelBase:
         scale: (3) factors along the axes of what is returned.
 
     Raises:
-        ValueError: If there is no such file, or it cannot be read.
+        ValueError: If there is no such file, it cannot be read, or corners are not finite.
     """
+    mesh = _loaded(file, scale)
+    if not np.isfinite(triangles_from_coal(mesh)[0]).all():
+        raise ValueError(f"{file} has corners that are not finite numbers")
+    return mesh
+
+
+def _loaded(file: str | Path, scale: np.ndarray) -> coal.BVHModelBase:
     suffix = Path(file).suffix.lower()
     if suffix not in _TURNED:
         return coal.MeshLoader().load(str(file), np.asarray(scale, dtype=float))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 import shutil
 import sys
 import tempfile
@@ -249,4 +250,5 @@ def _report(built: Built, check: ArmCheck, description: RobotDescription, file: 
               f"{link.anywhere:>11.0%}")  # fmt: skip
     print(f"  picture: {file.parent / 'contacts.png'}")
     print("launch it:")
-    print(f"  contact-stack launch sim scene:=free_space driver:=ros2_control robot:={file}")
+    robot = shlex.quote(f"robot:={file}")
+    print(f"  contact-stack launch sim scene:=free_space driver:=ros2_control {robot}")

@@ -291,7 +291,9 @@ class _SupervisedNode:
     def bury(self) -> str:
         """Note a death nobody asked for; return what a person should read of it, if anything."""
         if self.action.respawn_delay is None:
-            return ""
+            number = self.exit_code - 128  # a node that ends by itself says why
+            names = {each.value: each.name for each in signal.Signals}
+            return f"{self.label} was ended by {names[number]}" if number in names else ""
         quick = time.monotonic() - self._started < STEADY_AFTER
         self._quick_deaths = self._quick_deaths + 1 if quick else 1
         died = f"{self.label} ended with exit code {self.exit_code}"

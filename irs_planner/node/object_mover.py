@@ -60,6 +60,8 @@ PUT_BACK = (
     "if it tipped or was lifted, put it back upright; if not, see to the units (m) and frame that "
     f"{CAMERA} has"
 )
+HELD_TOO_LONG = 5.0
+"""A controller that holds so long does not follow [s]; a lost link may come back before."""
 SHOWN_NAMES = 3
 """How many joints or objects a remedy names."""
 DISTURBED = 3
@@ -147,7 +149,8 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         self._order = PositionOrder()
         self._stamp = Time()
         self._status: ControllerStatus | None = None
-        self._joints_heard = self._status_heard = self._upright = self._sensible = -math.inf
+        self._joints_heard = self._upright = self._sensible = -math.inf
+        self._status_heard = self._followed = -math.inf
         self._refused: dict[str, tuple[float, str]] = {}  # topic -> when, and why
         self._paused_at, self._paused_for = math.nan, 0.0
 
@@ -202,6 +205,8 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
             message: Its status.
         """
         self._status, self._status_heard = message, self._now()
+        if message.mode != ControllerStatus.HOLD:
+            self._followed = self._status_heard
 
     def hear_pause(self, message: Bool) -> None:
         """Wait where the simulator does: in a pause nothing is seen, and nothing is late.
@@ -398,8 +403,13 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         if self._is_late(self._status_heard, begun):
             return f"controller_status is silent: {PlanStatus.NOT_FOLLOWED.remedy}"
         status = self._status
-        if status is None or status.mode in FOLLOWS:
+        if status is None:
             return ""
+        if status.mode in FOLLOWS:
+            if self._now() - max(self._followed, begun) < HELD_TOO_LONG:
+                return ""
+            if status.status == ControllerStatus.OK:
+                return "the controller was told to hold: call resume"
         return f"the controller is at {status.status_name}: {status.remedy}"
 
     def _is_late(self, heard: float, begun: float) -> bool:

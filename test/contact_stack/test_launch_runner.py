@@ -243,6 +243,15 @@ def test_a_launcher_that_is_to_survive_its_terminal_does(
     assert launcher.wait(5.0) == 0
 
 
+def test_it_is_said_which_node_was_killed(make_executable, launch_file) -> None:
+    make_executable("steady", SLEEP)
+    make_executable("killed", "import os\nos.kill(os.getpid(), 9)\n")
+    output = io.StringIO()
+    with NodeGraph(parse(launch_file(node("steady") + node("killed")), {}), output) as graph:
+        graph.wait()
+    assert "[launch] killed was ended by SIGKILL\n" in output.getvalue()
+
+
 OPTIONAL = 'respawn="true" respawn_delay="0.01"'
 
 

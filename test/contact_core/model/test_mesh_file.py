@@ -180,3 +180,13 @@ def test_nothing_has_no_inertia():
     flat = triangles_to_coal(np.eye(3), np.array([[0, 1, 2]]))
     solid = pin.GeometryObject("flat", 0, 0, pin.SE3.Identity(), flat)
     assert shared_inertia([solid], 1.0) is None
+
+
+def test_a_corner_that_is_no_number_is_named_with_its_file(tmp_path) -> None:
+    file = tmp_path / "link.stl"
+    corners = "vertex 0 0 0\nvertex nan 0 0\nvertex 0 1 0"
+    file.write_text(
+        f"solid a\nfacet normal 0 0 1\nouter loop\n{corners}\nendloop\nendfacet\nendsolid a\n"
+    )
+    with pytest.raises(ValueError, match=r"link\.stl has corners that are not finite numbers"):
+        load_mesh(file, np.ones(3))

@@ -62,7 +62,7 @@ class World:
         self.silent: set[str] = set()
         self.stamp = 0  # of all pictures, 0 for that of now
         self.frame = "lbr_link_0"
-        self.status = ControllerStatus(mode=ControllerStatus.HOLD)
+        self.status = ControllerStatus(mode=ControllerStatus.TRACKING)
 
     def speak(self) -> None:
         """Say how things are, but for who is silent."""
@@ -290,6 +290,31 @@ def test_a_controller_that_does_not_follow_ends_it(tmp_path) -> None:
     result = world.run()
     assert result.status_name == "NOT_FOLLOWED"
     assert result.remedy == "the controller is at EXTERNAL_STOP: release the button"
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        (ControllerStatus(), "the controller was told to hold: call resume"),
+        (
+            ControllerStatus(
+                status=ControllerStatus.NOT_ARMED, status_name="NOT_ARMED", remedy="call resume"
+            ),
+            "the controller is at NOT_ARMED: call resume",
+        ),
+    ],
+    ids=["hold", "not armed"],
+)
+def test_a_controller_that_holds_ends_it(
+    tmp_path, monkeypatch, status: ControllerStatus, reason: str
+) -> None:
+    """It said that it pushed, for all of its budget."""
+    monkeypatch.setattr(object_mover, "HELD_TOO_LONG", 0.5)
+    world = World(tmp_path, x=0.6)
+    status.mode = ControllerStatus.HOLD
+    world.status = status
+    result = world.run(StopCondition(20.0), follow=lambda _: None)
+    assert (result.status_name, result.remedy) == ("NOT_FOLLOWED", reason)
 
 
 def test_a_second_mover_ends_it(tmp_path) -> None:
