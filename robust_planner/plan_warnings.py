@@ -11,7 +11,7 @@ from robust_planner.chance_constraint import MIN_RISK_BOUND, chance_bounds
 from robust_planner.config import PlannerConfig
 from robust_planner.evaluation.violation import highest_force
 from robust_planner.problem import RobustProblem
-from robust_planner.risk.worlds import Uncertain, certain_value
+from robust_planner.risk.worlds import Samples, Uncertain, certain_value
 from robust_planner.trajectory import ContactTrajectory
 
 # Relaxations that start larger than this led into infeasible basins.
@@ -24,6 +24,8 @@ MAX_DEVIATIONS = 4.0
 MIN_POWER = 1e-3
 # Quantiles between which a quantity nearly always is.
 USUAL = 0.001, 0.999
+# Measured values of which more than this share are equal, and more than two, were rounded.
+MAX_EQUAL = 0.02
 
 
 class PlanWarningKind(Enum):
@@ -59,6 +61,10 @@ class PlanWarningKind(Enum):
     CONTRADICTION = (
         "what the problem has is hardly ever drawn: give friction the same in both; mass is a "
         "factor (1 = as modelled), all else how far it is off (0 = as given)"
+    )
+    ROUNDED = (
+        "many measured values are equal: if they were rounded, what lies between them was not "
+        "planned for, and the promise does not hold for it; give them as they were measured"
     )
 
 
@@ -122,7 +128,7 @@ def warn_of_parameters(problem: RobustProblem, config: PlannerConfig) -> list[Pl
 
 
 def warn_of_uncertain(problem: RobustProblem, uncertain: Uncertain) -> list[PlanWarning]:
-    """Find distributions that contradict the problem's own values.
+    """Find distributions that contradict the problem's own values, or were rounded.
 
     Args:
         problem: The problem.
@@ -138,6 +144,12 @@ def warn_of_uncertain(problem: RobustProblem, uncertain: Uncertain) -> list[Plan
         if not low - room <= own <= high + room:
             values = f"{name} is {own:g}, and drawn from {low:.4g} to {high:.4g}"
             warnings.append(PlanWarning(PlanWarningKind.CONTRADICTION, values))
+        if isinstance(distribution, Samples):
+            found, counts = np.unique(distribution.values, return_counts=True)
+            most, total = counts.max(), counts.sum()
+            if most > max(MAX_EQUAL * total, 2) and len(found) > 1:
+                values = f"{most} of {total} values of {name} are {found[counts.argmax()]:g}"
+                warnings.append(PlanWarning(PlanWarningKind.ROUNDED, values))
     return warnings
 
 

@@ -300,19 +300,20 @@ class _Search:
     def solve(self, controls: np.ndarray, patience: int = 1) -> bool:
         """Improve some controls, and say whether they keep what can be promised."""
         self._start_over()
-        tail, rates = TAIL * self._bearable, [1.0]
+        tail, rates, worst = TAIL * self._bearable, [1.0], [np.inf]
         weight, scale = self._weight(controls), _large(controls)
         for _ in range(ROUNDS):
             shot = self._improve(controls, tail, scale, weight)
             controls, rate = shot.controls, self.offer(shot.controls)
             rates.append(rate.open)
+            worst.append(float(shot.severity.max()))
             if rate.open < self._bearable and self._keeps_limits(controls):
                 rate = self.check(controls)
                 if rate.high <= self._aim and (self.kept is None or shot.cost < self._cost):
                     self.best, self.kept, self._cost = controls, rate, shot.cost
                     if rate.rate > TIMID * self._bearable:
                         return True
-            elif self._gives_up(shot, rates, patience):
+            elif self._gives_up(rates, worst, patience):
                 break  # others would only be harder
             late = self._stop.reason is not None
             if late or (self.kept is not None and rate.high > self._aim):
@@ -344,11 +345,15 @@ class _Search:
         share = self._bearable / max(rate.open, least) if self._measured else self._risk / rate.high
         return float(np.clip(share, *CHANGE))
 
-    def _gives_up(self, shot: Shot, rates: list[float], patience: int) -> bool:
-        worst, before = shot.severity.max(), min(rates[:-patience] or rates[:1])
-        stuck = min(rates[-patience:]) > PROGRESS * before
-        return bool(
-            (stuck and worst > 1.0 + self.settings.margin) or (patience == 1 and worst > HOPEFUL)
+    def _gives_up(self, rates: list[float], worst: list[float], patience: int) -> bool:
+        """Tell whether a start gets no further: by its rates, the best of all also by its worst."""
+        if worst[-1] <= 1.0 + self.settings.margin:
+            return False
+        if patience == 1 and worst[-1] > HOPEFUL:
+            return True
+        return all(
+            min(values[-patience:]) > PROGRESS * min(values[:-patience] or values[:1])
+            for values in ([rates] if patience == 1 else [rates, worst])
         )
 
     def _start_over(self) -> None:

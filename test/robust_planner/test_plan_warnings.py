@@ -97,6 +97,15 @@ def test_what_the_problem_has_is_not_hardly_ever_drawn(
     assert [warning.values for warning in found] == ([values] if values else [])
 
 
+def test_values_that_were_rounded_are_told(block: Example) -> None:
+    """Of friction rounded to 0.1 a plan promised 3.6 % where 9.4 % failed."""
+    drawn = np.random.default_rng(0).normal(block.problem.friction, 0.06, 400)
+    for digits, values in ((1, "240 of 400 values of friction are 0.5"), (3, None)):
+        given = {"friction": Samples(tuple(np.round(drawn, digits).tolist()))}
+        found = warn_of_uncertain(block.problem, given)
+        assert [warning.values for warning in found] == ([values] if values else [])
+
+
 def test_sliding_without_friction_is_found_in_the_plan(
     block: Example, block_reference: RobustPlan
 ) -> None:
