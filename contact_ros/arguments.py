@@ -29,14 +29,26 @@ def check_files(args: Sequence[str]) -> None:
         args: The arguments of the process.
 
     Raises:
-        ConfigError: If a file is missing, is no YAML, or has a value that is no node's.
+        ConfigError: If a file is missing, is no YAML, has a value that is no node's, or says
+            of a parameter nothing, or twice what it is.
     """
     for file in _files(args):
-        for path in _values_of_no_node(read_mapping(Path(file))):
+        values = read_mapping(Path(file))
+        for path in _values_of_no_node(values):
             raise ConfigError(
                 f"{file}: '{path}' is no parameter of a node (valid: below the node's name and "
                 "ros__parameters)"
             )
+        for parameters in _parameters_of_nodes(values):
+            said: set[str] = set()
+            for name, value in _flat(parameters):
+                if value is None:
+                    raise ConfigError(f"{file}: '{name}' has no value (valid: '{name}: VALUE')")
+                if name in said:
+                    raise ConfigError(
+                        f"{file}: '{name}' is there twice, once as a key with dots (valid: once)"
+                    )
+                said.add(name)
 
 
 def refuse_useless_files(node: Node, args: Sequence[str]) -> None:
@@ -130,6 +142,24 @@ def _values_of_no_node(values: Mapping[str, Any], parent: str = "") -> Iterator[
             yield from _values_of_no_node(value, path)
         elif not parent:
             yield path
+
+
+def _parameters_of_nodes(values: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for key, value in values.items():
+        if key == "ros__parameters":
+            yield value
+        elif isinstance(value, Mapping):
+            yield from _parameters_of_nodes(value)
+
+
+def _flat(values: Mapping[str, Any], parent: str = "") -> Iterator[tuple[str, Any]]:
+    """Name parameters as ROS does: keys of keys joined by dots."""
+    for key, value in values.items():
+        name = f"{parent}.{key}" if parent else str(key)
+        if isinstance(value, Mapping):
+            yield from _flat(value, name)
+        else:
+            yield name, value
 
 
 def useless_remaps(node: Node, args: Sequence[str]) -> list[str]:

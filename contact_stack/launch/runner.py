@@ -45,6 +45,9 @@ STEADY_AFTER = 10.0
 RESTARTS = 5
 """How often in a row a node that dies of its start is restarted, after twice the time each."""
 
+REFUSED = 2
+"""Exit code of a node that refuses what it was given: it would refuse that again."""
+
 FORGOTTEN_AFTER = 20
 """How long a killed node is still seen by others, Fast DDS's lease of a participant [s]."""
 
@@ -54,8 +57,9 @@ class NodeGraph:
 
     They start when the block is entered and have ended when it is left, however that happens, also
     if this process is killed. A node that may be restarted is, by :meth:`wait` and :meth:`check`,
-    later each time it dies soon after its start, and after some such deaths in a row no more. All
-    methods are for one thread, that of the block.
+    later each time it dies soon after its start, and after some such deaths in a row no more. One
+    that refuses at its first start what it was given ends the launch. All methods are for one
+    thread, that of the block.
     """
 
     def __init__(self, plan: LaunchPlan, output: TextIO | TextIOBase | None = None) -> None:
@@ -183,7 +187,8 @@ class NodeGraph:
             failed = node.returncode not in accepted and node.due is None
             # Without a node that may stay away a launch goes on, unless it was the last.
             optional = node.action.respawn_delay is not None and not self._stopping
-            if failed and self._failure is None and not (optional and self._others()):
+            away = optional and not node.refused and self._others()
+            if failed and self._failure is None and not away:
                 self._failure = node
             self._changed.notify_all()
         if fate:
@@ -218,6 +223,7 @@ class _SupervisedNode:
         pid: Id of its latest process and of the group that leads.
         returncode: How that ended: an exit code, or a signal as a negative number.
         running: Whether anything of its group may run.
+        refused: Whether it has refused what it was given, at its first start.
         due: When it is to be restarted, on the steady clock [s]; None if it is not.
     """
 
@@ -227,11 +233,11 @@ class _SupervisedNode:
         self.tail: deque[str] = deque(maxlen=TAIL_LINES)
         self.pid = 0
         self.returncode = 0
-        self.running = False
+        self.running = self.refused = False
         self.due: float | None = None
         self._command = command
         self._started = 0.0
-        self._quick_deaths = 0
+        self._deaths = self._quick_deaths = 0
 
     @property
     def label(self) -> str:
@@ -295,6 +301,10 @@ class _SupervisedNode:
             names = {each.value: each.name for each in signal.Signals}
             return f"{self.label} was ended by {names[number]}" if number in names else ""
         quick = time.monotonic() - self._started < STEADY_AFTER
+        self.refused = quick and not self._deaths and self.exit_code == REFUSED
+        if self.refused:
+            return ""  # it says why
+        self._deaths += 1
         self._quick_deaths = self._quick_deaths + 1 if quick else 1
         died = f"{self.label} ended with exit code {self.exit_code}"
         if self._quick_deaths > RESTARTS:

@@ -93,6 +93,8 @@ def test_a_file_for_others_is_refused(graph, written: Written, text: str, keys: 
         ("/lbr/ctl:\n  force:\n    limit: 6\n", "'/lbr/ctl.force.limit' is no parameter of a node"),
         ("/lbr/ctl:\n  ros__parameters:\n", "'/lbr/ctl.ros__parameters' is no parameter"),
         ("ros__parameters:\n  seed: 3\n", "'ros__parameters' is no parameter"),
+        ("/**:\n  ros__parameters:\n    seed:\n", "'seed' has no value (valid: 'seed: VALUE')"),
+        ("/**:\n  ros__parameters:\n    a: {b: 1}\n    a.b: 2\n", "'a.b' is there twice"),
     ],
 )
 def test_a_file_that_ros_cannot_read_is_named(written: Written, text: str, message: str) -> None:

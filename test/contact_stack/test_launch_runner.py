@@ -290,6 +290,37 @@ def test_a_node_that_dies_of_its_start_again_and_again_is_given_up(
     assert graph.exit_code == 0
 
 
+def test_a_node_that_refuses_what_it_was_given_ends_the_launch(
+    make_executable, launch_file
+) -> None:
+    """It is not restarted to refuse it again; one that ran before is."""
+    make_executable("steady", SLEEP)
+    make_executable("strict", "line('held_mass is -1 (valid: from 0)')\nsys.exit(2)\n")
+    plan = parse(launch_file(node("steady") + node("strict", more=OPTIONAL)), {})
+    output = io.StringIO()
+    with NodeGraph(plan, output) as graph:
+        graph.wait()
+        assert len(graph.pids) == 2
+        with pytest.raises(LaunchError, match=r"'strict' ended with exit code 2.*\n.*held_mass"):
+            graph.check()
+    assert graph.exit_code == 2
+
+
+def test_a_node_that_died_of_something_else_before_may_refuse_and_the_launch_goes_on(
+    make_executable, launch_file, tmp_path: Path
+) -> None:
+    make_executable("steady", SLEEP)
+    make_executable(
+        "twice", f"import pathlib\nflag = pathlib.Path({str(tmp_path / 'flag')!r})\n"
+        "code = 2 if flag.exists() else 3\nflag.touch()\nsys.exit(code)\n",
+    )  # fmt: skip
+    output = io.StringIO()
+    plan = parse(launch_file(node("steady") + node("twice", more=OPTIONAL)), {})
+    with NodeGraph(plan, output) as graph:
+        until(lambda: graph.check() or "not restarted any more" in output.getvalue())
+        assert not graph.over
+
+
 def test_a_launch_whose_every_node_was_given_up_has_failed(make_executable, launch_file) -> None:
     make_executable("broken", "sys.exit(3)\n")
     plan = parse(launch_file(node("broken", more=OPTIONAL)), {})
