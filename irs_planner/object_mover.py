@@ -24,6 +24,8 @@ OVERLAP = 0.05
 """By how much things may seem to overlap [m], for the same reason."""
 NEARBY, BRAKING = 0.015, 0.15
 """A touch may come where things seem so near [m]; the arm slows down before, in this time [s]."""
+FARTHEST = 0.3
+"""What is pushed moves and turns by no more than that between two looks [m, rad]."""
 PRESSED = -0.005
 """What a command is so far inside of is touched [m]. A push is as fast as it is from 0 on, lest it
 never catches up with what rolls."""
@@ -139,6 +141,7 @@ class ObjectMover:
         self._way = deque[np.ndarray](maxlen=BACK)
         self._lain: list[np.ndarray] = []
         self._rested = 0
+        self._looked: tuple[int, np.ndarray] | None = None  # last, and where the joints were
 
     def _begin(self, problem: IrsProblem) -> ClosedLoop:
         aimed = replace(problem, tolerance=AIM * problem.tolerance, allowed_penetration=OVERLAP)
@@ -194,14 +197,18 @@ class ObjectMover:
         elif name in self.object_names:
             self.trackers[name] = ObjectTracker(self._config.tracker, stamp, pose)
 
-    def update(self, joints: np.ndarray) -> np.ndarray:
+    def update(self, joints: np.ndarray, stamp: int) -> np.ndarray:
         """Return where the joints are to be at the next look (n_a) [rad].
 
         Args:
             joints: (n_a) where they are [rad].
+            stamp: When they are there, on the clock of what is seen [ns].
         """
         if self._command is None:
             self._command = joints
+        if self._looked is not None and not self.beyond:
+            self._carry_along(*self._looked, joints, stamp)
+        self._looked = stamp, joints
         self.state = self._perceived(joints)
         if self.beyond:
             self._command = self._way.pop() if self._way else self._command
@@ -220,6 +227,27 @@ class ObjectMover:
     def search(self) -> None:
         """Go on looking for where to touch next, after a look, if that is what the loop does."""
         self.loop.search()
+
+    def _carry_along(self, last: int, before: np.ndarray, joints: np.ndarray, stamp: int) -> None:
+        """Move what the arm has touched since the last look, for a camera tells it late.
+
+        Args:
+            last: When that was [ns].
+            before: (n_a) where the joints were then [rad].
+            joints: (n_a) where they are [rad].
+            stamp: Since when [ns].
+        """
+        state = self._upright(self._perceived(before))
+        touched = np.concatenate((state[: len(self._dynamics.object_states)], joints))
+        if not -OVERLAP <= self.loop.gaps(touched[np.newaxis]).min() < 0.0:
+            return
+        ahead = self._dynamics.step(state, joints)
+        ahead[self._kept] = state[self._kept]
+        if not (np.abs(ahead - state)[: len(self._dynamics.object_states)] <= FARTHEST).all():
+            return
+        was, now = (self._dynamics.object_poses(x) for x in (state, ahead))
+        for name, tracker in self.trackers.items():
+            tracker.carry(last, stamp, was[name], now[name])
 
     def _share(self, control: np.ndarray) -> float:
         """Return the share of the way to a command that is gone until the next look.

@@ -1,7 +1,8 @@
-"""Where an object is, from what a camera says of it."""
+"""Where an object is, from what a camera says of it, and from what has pushed it since."""
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,8 @@ from contact_core.base.low_pass import followed_share
 
 RESTART = 1.0
 """What is so much older than what was seen last does not come late: stamps begin anew [s]."""
+LATEST = 0.5
+"""Pictures are no later than that, or clocks differ: then nothing is known of since when [s]."""
 KICKED_TURN = 0.15
 """A turn by this angle in two pictures in a row is no noise [rad]."""
 
@@ -42,8 +45,27 @@ def is_news(stamp: int, last: int) -> bool:
     return stamp > last or stamp < last - RESTART * 1e9
 
 
+@dataclass(frozen=True)
+class _Push:
+    """How something was moved, and from when to when [ns]; world frame."""
+
+    begin: int
+    end: int
+    turn: np.ndarray
+    shift: np.ndarray
+
+    def since(self, stamp: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the turn (3) and the shift (3) after a stamp, none if it is too old."""
+        late = 0 <= self.end - stamp <= LATEST * 1e9
+        share = min(1.0, (self.end - stamp) / max(self.end - self.begin, 1)) if late else 0.0
+        return share * self.turn, share * self.shift
+
+
 class ObjectTracker:
     """Follows poses by a low-pass; what is elsewhere twice has been kicked there.
+
+    Pictures come late, and a low-pass later: what is known to have been pushed is carried along,
+    and what was seen before is taken on to where it has been pushed since.
 
     Attributes:
         pose: What is believed, world frame.
@@ -61,6 +83,23 @@ class ObjectTracker:
         self._config = config
         self.pose, self.stamp = pose, stamp
         self._doubts = 0
+        self._pushes: deque[_Push] = deque()
+
+    def carry(self, begin: int, end: int, before: pin.SE3, after: pin.SE3) -> None:
+        """Take along what has been pushed.
+
+        Args:
+            begin: Since when, on the clock of what is seen [ns].
+            end: Until when [ns].
+            before: Pose before, world frame.
+            after: And after.
+        """
+        turn = pin.log3(after.rotation @ before.rotation.T)
+        shift = after.translation - before.translation
+        self.pose = _moved(self.pose, turn, shift)
+        self._pushes.append(_Push(begin, end, turn, shift))
+        while self._pushes and end - self._pushes[0].begin > LATEST * 1e9:
+            self._pushes.popleft()
 
     def see(self, stamp: int, pose: pin.SE3) -> None:
         """Take what was seen; what is a little older than the last is of no use.
@@ -72,6 +111,8 @@ class ObjectTracker:
         if not is_news(stamp, self.stamp):
             return
         config, anew = self._config, stamp < self.stamp
+        for push in self._pushes:
+            pose = _moved(pose, *push.since(stamp))
         turn = pin.log3(self.pose.rotation.T @ pose.rotation)
         shift = pose.translation - self.pose.translation
         far = np.linalg.norm(shift) > config.kicked or np.linalg.norm(turn) > KICKED_TURN
@@ -83,3 +124,8 @@ class ObjectTracker:
         self.pose = pin.SE3(
             self.pose.rotation @ pin.exp3(share * turn), self.pose.translation + share * shift
         )
+
+
+def _moved(pose: pin.SE3, turn: np.ndarray, shift: np.ndarray) -> pin.SE3:
+    """Return a pose after a turn (3) about its origin, and a shift (3), world frame."""
+    return pin.SE3(pin.exp3(turn) @ pose.rotation, pose.translation + shift)

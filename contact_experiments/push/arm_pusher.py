@@ -35,6 +35,7 @@ class ArmPusher:
             seed: Of noise and searches.
         """
         self._camera = Camera(conditions.camera, seed)
+        self._now = 0
         axes = ("x", "y") if task.thing.is_round else ("x", "y", "yaw")
         goal = {f"{OBJECT}/{axis}": value for axis, value in zip(axes, task.goal, strict=False)}
         with tempfile.TemporaryDirectory() as folder:
@@ -63,6 +64,7 @@ class ArmPusher:
             now: The time [ns], from 1.
             pose: Where the thing truly is.
         """
+        self._now = now
         for picture in self._camera.see(now, lambda: {OBJECT: pose}):
             self.mover.see(OBJECT, picture.stamp, picture.poses[OBJECT])
 
@@ -74,6 +76,6 @@ class ArmPusher:
         """
         if not self.mover.trackers:
             return joints
-        command = self.mover.update(joints)
+        command = self.mover.update(joints, self._now)
         self.mover.search()
         return command

@@ -202,7 +202,7 @@ def move_things(
         see(now)
         if k % round(between / period) == 0 and mover.trackers:
             begin = time.process_time()
-            stream.put(JointTarget(1e-9 * now, mover.update(rig.report.position)), now)
+            stream.put(JointTarget(1e-9 * now, mover.update(rig.report.position, now)), now)
             if mover.rests:
                 break
             mover.search()

@@ -299,7 +299,7 @@ class MoveGoals(GoalPlanner[ObjectMover, Moved]):
         for name, seen in self._seen.items():
             if name in mover.object_names:
                 mover.see(name, seen.stamp, frames.pose(seen.frame) * seen.pose)
-        self._lead(mover, mover.update(self._where(mover)))
+        self._lead(mover, mover.update(self._where(mover), to_nanoseconds(self._stamp)))
 
     def _where(self, mover: ObjectMover) -> np.ndarray:
         """Return where the joints are (n) [rad]."""

@@ -9,50 +9,78 @@ import numpy as np
 from contact_core.base.kernel import inner_kernel, kernel
 from irs_planner.linear_algebra import factor_cholesky, solve_cholesky
 
-SWEEPS = 100
 CONVERGED = 1e-4
 DAMPING = 1e-4
+STEEPER, CLOSE = 8.0, 1.05
 
 
 @kernel
-def bounded_inputs(
-    slope: np.ndarray,
-    error: np.ndarray,
-    effort: float,
-    lower: np.ndarray,
-    upper: np.ndarray,
-    result: np.ndarray,
+def nearest_inputs(
+    slope: np.ndarray, error: np.ndarray, metric: np.ndarray, effort: float, result: np.ndarray
 ) -> None:
-    """Minimise |S w + e|^2 + r |w|^2 over lo <= w <= hi, by coordinate descent.
+    """Minimise |S w + e|^2 + r w^T W w with the least r from a given one on at which all |w| <= 1.
 
     Args:
-        slope: (K, r, m) S.
-        error: (K, r) e.
-        effort: r, > 0.
-        lower: (K, m) lo.
-        upper: (K, m) hi.
+        slope: (K, n, m) S.
+        error: (K, n) e.
+        metric: (K, m, m) W, positive definite.
+        effort: Least r, > 0.
         result: (K, m) output: w.
     """
     rows, inputs = slope.shape[1], slope.shape[2]
-    residual = np.empty(rows)
+    factor, scaled = np.empty((inputs, inputs)), np.empty((rows, inputs))
+    gram, damped, solved = np.empty((rows, rows)), np.empty((rows, rows)), np.empty(rows)
     for k in range(slope.shape[0]):
-        residual[:] = error[k]
-        result[k] = 0.0
-        for _ in range(SWEEPS):
-            largest = 0.0
-            for j in range(inputs):
-                gradient, curvature = effort * result[k, j], effort
-                for i in range(rows):
-                    gradient += slope[k, i, j] * residual[i]
-                    curvature += slope[k, i, j] ** 2
-                value = min(max(result[k, j] - gradient / curvature, lower[k, j]), upper[k, j])
-                change = value - result[k, j]
-                result[k, j] = value
-                for i in range(rows):
-                    residual[i] += slope[k, i, j] * change
-                largest = max(largest, abs(change))
-            if largest < CONVERGED:
-                break
+        factor[:] = metric[k]
+        factor_cholesky(factor, inputs)
+        for i in range(rows):
+            scaled[i] = slope[k, i]
+            solve_cholesky(factor, inputs, scaled[i])
+        for i in range(rows):
+            for j in range(rows):
+                gram[i, j] = 0.0
+                for a in range(inputs):
+                    gram[i, j] += slope[k, i, a] * scaled[j, a]
+        low = high = effort
+        largest = _damped_inputs(gram, scaled, error[k], high, damped, solved, result[k])
+        while largest > 1.0:
+            low, high = high, STEEPER * high
+            largest = _damped_inputs(gram, scaled, error[k], high, damped, solved, result[k])
+        while high > CLOSE * low:
+            middle = math.sqrt(low * high)
+            if _damped_inputs(gram, scaled, error[k], middle, damped, solved, result[k]) > 1.0:
+                low = middle
+            else:
+                high = middle
+        _damped_inputs(gram, scaled, error[k], high, damped, solved, result[k])
+
+
+@inner_kernel
+def _damped_inputs(
+    gram: np.ndarray,
+    scaled: np.ndarray,
+    error: np.ndarray,
+    effort: float,
+    damped: np.ndarray,
+    solved: np.ndarray,
+    result: np.ndarray,
+) -> float:
+    """Compute w = -Z^T (S Z^T + r I)^-1 e with Z = S W^-1; return the largest |w|."""
+    rows, inputs = scaled.shape
+    for i in range(rows):
+        solved[i] = error[i]
+        for j in range(rows):
+            damped[i, j] = gram[i, j]
+        damped[i, i] += effort
+    factor_cholesky(damped, rows)
+    solve_cholesky(damped, rows, solved)
+    largest = 0.0
+    for a in range(inputs):
+        result[a] = 0.0
+        for i in range(rows):
+            result[a] -= scaled[i, a] * solved[i]
+        largest = max(largest, abs(result[a]))
+    return largest
 
 
 @kernel

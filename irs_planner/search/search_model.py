@@ -11,7 +11,7 @@ from contact_core.base.errors import ConfigError
 from irs_planner.problem import IrsProblem
 from irs_planner.quasi_dynamic import QuasiDynamics, SpatialQuasiDynamics
 from irs_planner.quasi_dynamic.contact_step import ContactFrames
-from irs_planner.search.kernels import bounded_inputs, reach_distances, reach_factors
+from irs_planner.search.kernels import nearest_inputs, reach_distances, reach_factors
 from irs_planner.search.settings import SearchSettings
 from irs_planner.search.tipping import Tipping
 
@@ -21,6 +21,10 @@ REGULARIZATION = 0.1
 """gamma of the metric, square of a motion in tolerances that is free anywhere."""
 EFFORT = 1e-2
 """Weight of a largest step, in squares of tolerances."""
+IDLE = 0.03
+"""Weight of what moves no point that may touch, relative to what does."""
+LIFTING = 5.0
+"""Up and down costs so many times as much where things stay upright: what slides up lifts them."""
 BESIDE = 0.1
 APART, PRESSED, PACE = 3e-3, 1e-2, 0.9
 """What slides along each other comes apart by so much at most, and where it is pressed together
@@ -310,8 +314,10 @@ class SearchModel:
     def best_inputs(
         self, states: np.ndarray, commands: np.ndarray, target: np.ndarray
     ) -> np.ndarray:
-        """Return the bounded inputs after which the smoothed step is nearest to a target.
+        """Return the inputs after which the smoothed step is nearest to a target.
 
+        They are within a trust region: the farther the target, the more they go where a point that
+        may touch gains most by its way. Each at its own bound would lead it aside as well, and off.
         Where they would press harder than allowed, they lead the robot by less.
 
         Args:
@@ -323,18 +329,34 @@ class SearchModel:
             (K, n_a) u.
         """
         slope, center = self._linearize(states, commands, self.tracked)
+        actual = states[:, self.joints]
+        back = (actual - commands) / self.step
         error = center - target[self.tracked] / self.problem.tolerance[self.tracked]
-        low, high = self.command_bounds(states)
+        error += np.einsum("kij,kj->ki", slope, back)
         change = np.empty(commands.shape)
-        bounded_inputs(
-            slope,
-            error,
-            EFFORT,
-            (low - commands) / self.step,
-            (high - commands) / self.step,
-            change,
+        nearest_inputs(slope, error, self._way_of_points(states), EFFORT, change)
+        inputs = np.clip(actual + change * self.step, *self.command_bounds(states))
+        return self._gentle(states, inputs)
+
+    def _way_of_points(self, states: np.ndarray) -> np.ndarray:
+        """Return (K, n_a, n_a) squares of what steps move where the robot may touch an object.
+
+        Points count the more the nearer they are; of all, the mean square of a joint's step is 1.
+        """
+        frames, pairs = self.dynamics.find_contacts(states), self.grasp_pairs
+        beyond = frames.gap[:, pairs] - frames.gap[:, pairs].min(axis=1, keepdims=True)
+        weight = (1.0 + beyond / self.settings.clearance) ** -2
+        normal, tangent = frames.normal[:, pairs], frames.tangent[:, pairs]
+        rows = np.concatenate((normal[:, :, np.newaxis], tangent), axis=2)[..., self.joints]
+        if self.tipping is not None:
+            rows = frames.frame[:, pairs].swapaxes(2, 3) @ rows
+            rows[:, :, 2] *= LIFTING
+        rows = (rows * weight[:, :, np.newaxis, np.newaxis] * self.step).reshape(
+            len(states), -1, len(self.step)
         )
-        return self._gentle(states, np.clip(commands + change * self.step, low, high))
+        square = rows.swapaxes(1, 2) @ rows
+        square *= len(self.step) / np.trace(square, axis1=1, axis2=2)[:, np.newaxis, np.newaxis]
+        return np.asarray(square + IDLE * np.eye(len(self.step)))
 
     def hold(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
         """Return the commands within bounds that are nearest to those of the step before."""

@@ -19,8 +19,8 @@ STANDS, AIRBORNE = 1e-3, 0.02
 slides in a relaxed model hops [m]."""
 LEVEL = 0.9
 """What a thing stands on looks up by so much."""
-DOWNWARD = 0.7
-"""What presses down steeper than that pushes from above: it holds a thing down."""
+STRAIGHT = 0.99
+"""What presses straight down turns it over no way that is known."""
 
 
 class _Thing(NamedTuple):
@@ -68,7 +68,8 @@ class Tipping:
         """Return (K) the moments that turn things over, as shares of those that hold them down.
 
         What is pushed slides: the horizontal force is mu times its weight and what presses it down.
-        It turns about the edge of what it stands on, ahead.
+        It turns about the edge of what it stands on, ahead. What presses down holds it, less what
+        friction turns of that into a pull.
 
         Args:
             states: (K, n) x.
@@ -91,6 +92,8 @@ class Tipping:
         normal = thing.inward[:, np.newaxis] * frames.frame[:, thing.pushes, 0]
         flat = np.maximum(np.linalg.norm(normal[..., :2], axis=2), 1e-9)
         ahead, down = normal[..., :2] / flat[..., np.newaxis], -normal[..., 2] / flat
+        grip = self._dynamics.friction[thing.pushes]
+        down = np.where(down > 0.0, np.maximum((down - grip) / (1.0 + grip * down), 0.0), down)
         foot, stands = self._support(thing, frames)
         at = frames.point[:, thing.pushes]
         centers = [self._dynamics.centers(state)[thing.number, :2] for state in states]
@@ -104,7 +107,7 @@ class Tipping:
         friction = MARGIN * self._dynamics.friction[thing.carries].max(initial=0.0)
         force = friction / np.maximum(1.0 - friction * down, 1e-9)  # per weight
         held = np.maximum(edge + down * force * lever, 1e-9)
-        return np.where(normal[..., 2] > -DOWNWARD, force * height / held, 0.0)
+        return np.where(normal[..., 2] > -STRAIGHT, force * height / held, 0.0)
 
     def _support(self, thing: _Thing, frames: ContactFrames) -> tuple[np.ndarray, np.ndarray]:
         """Return points (K, c, 3) that may carry a thing [m], and (K, c) whether they do."""

@@ -5,7 +5,6 @@ import threading
 
 import numpy as np
 import pytest
-from scipy.optimize import lsq_linear
 
 from contact_core.base.errors import ConfigError
 from contact_core.base.seeds import generator
@@ -22,7 +21,7 @@ from irs_planner.result import CONTACT, TRANSIT
 from irs_planner.search import search_leg
 from irs_planner.search.global_planner import LEFT, SINGLE_PUSHES
 from irs_planner.search.grasps import draw_grasps
-from irs_planner.search.kernels import bounded_inputs, reach_distances, reach_factors
+from irs_planner.search.kernels import nearest_inputs, reach_distances, reach_factors
 from irs_planner.search.parts import at_once
 from irs_planner.search.push import push
 from irs_planner.search.search_model import SearchModel
@@ -75,16 +74,26 @@ def check(given, result):
             assert shift.max() <= 2.0 * SearchSettings().slack
 
 
-def test_bounded_inputs_are_those_of_scipy():
+def test_inputs_are_those_of_a_trust_region():
     draw = np.random.default_rng(0)
-    slope, error = draw.standard_normal((50, 4, 3)), 3.0 * draw.standard_normal((50, 4))
-    low, high = -draw.random((50, 3)), draw.random((50, 3))
-    result = np.empty((50, 3))
-    bounded_inputs(slope, error, 0.01, low, high, result)
-    for k in range(50):
-        rows = np.vstack((slope[k], 0.1 * np.eye(3)))
-        exact = lsq_linear(rows, np.append(-error[k], np.zeros(3)), (low[k], high[k]))
-        np.testing.assert_allclose(result[k], exact.x, atol=1e-3)
+    slope, error = draw.standard_normal((50, 3, 4)), 3.0 * draw.standard_normal((50, 3))
+    root = draw.standard_normal((50, 4, 4))
+    metric = root @ root.swapaxes(1, 2) + 0.1 * np.eye(4)
+    result = np.empty((50, 4))
+    nearest_inputs(slope, error, metric, 0.01, result)
+    binding = 0
+    for s, e, w, found in zip(slope, error, metric, result, strict=True):
+        # Where nothing binds r is the least; else some r > 0.01 solves S^T (S w + e) + r W w = 0.
+        pull = -s.T @ (s @ found + e)
+        effort = float(pull @ w @ found / np.sum((w @ found) ** 2))
+        np.testing.assert_allclose(pull, effort * w @ found, atol=1e-8 * np.linalg.norm(pull))
+        if effort > 0.0101:
+            assert 0.9 < np.abs(found).max() <= 1.0
+            binding += 1
+        else:
+            assert effort == pytest.approx(0.01)
+            assert np.abs(found).max() <= 1.0
+    assert 10 < binding < 50
 
 
 def test_distances_are_those_of_the_metric():

@@ -47,7 +47,7 @@ def carry_out(mover, looks, change=lambda k, state: state):
                 mover.see(name, picture.stamp, pose)
         if not mover.trackers:
             continue
-        command = mover.update(state[6:13])
+        command = mover.update(state[6:13], k * PERIOD)
         mover.search()
         commanded = np.concatenate((state[:6], command))
         tools.append(dynamics.outputs(commanded[np.newaxis])[0][0, :3])
@@ -111,7 +111,7 @@ def test_angles_go_the_short_way_round(tmp_path):
         turned = pin.SE3(pin.rpy.rpyToMatrix(0.0, 0.0, yaw), pose.translation)
         for n in range(2):  # twice is believed
             mover.see("thing", 10**9 * (2 * k + n), turned)
-        mover.update(joints)
+        mover.update(joints, 10**9 * (2 * k + 1))
         (found,) = mover.error[[name == "thing/yaw" for name in mover.wanted]]
         assert found == pytest.approx((2.0 * np.pi - 6.2, 2.0 * np.pi - 6.1, 0.0)[k - 1], abs=1e-6)
 
@@ -123,12 +123,12 @@ def test_what_has_tipped_over_is_said(tmp_path):
     mover.see("thing", 1, tipped)
     mover.see("stranger", 1, tipped)
     joints = mover.problem.initial_state[6:13]
-    np.testing.assert_array_equal(mover.update(joints), joints)  # nothing pushes it further
+    np.testing.assert_array_equal(mover.update(joints, 1), joints)  # nothing pushes it further
     assert [text.split()[0] for text in mover.beyond] == ["thing/roll"]
     assert list(mover.trackers) == ["thing"]
     for stamp in (2, 3):
         mover.see("thing", 10**9 * stamp, pin.SE3(np.eye(3), np.array([0.56, -0.09, 0.26])))
-    mover.update(joints)
+    mover.update(joints, 3 * 10**9)
     assert mover.beyond == ()
 
 
@@ -149,7 +149,7 @@ def test_what_has_rocked_is_pushed_as_it_lies(tmp_path, solid, roll, asked, goes
         tilt = roll if k > 30 else 0.0
         pose = pin.SE3(pin.rpy.rpyToMatrix(tilt, 0.0, 0.0), np.array([0.56, -0.09, 0.26]))
         mover.see("thing", k * PERIOD, pose)
-        joints = mover.update(joints)
+        joints = mover.update(joints, k * PERIOD)
         mover.search()
     assert bool(mover.beyond) is not goes_on
     change = mover.problem.goal - before
@@ -167,14 +167,15 @@ def test_the_arm_goes_back_where_something_tips(tmp_path):
     commands = []
     for k in range(1, 70):
         mover.see("thing", k * PERIOD, upright)
-        commands.append(mover.update(commands[-1] if commands else start))
+        commands.append(mover.update(commands[-1] if commands else start, k * PERIOD))
         mover.search()
     assert np.abs(commands[-1] - commands[-15]).max() > 0.01
     for back in range(1, 15):
         tipping = pin.SE3(pin.rpy.rpyToMatrix(0.5, 0.0, 0.0), upright.translation)
         for n in range(2):
             mover.see("thing", (100 + 2 * back + n) * PERIOD, tipping)
-        np.testing.assert_array_equal(mover.update(commands[-1]), commands[-1 - back])
+        command = mover.update(commands[-1], (101 + 2 * back) * PERIOD)
+        np.testing.assert_array_equal(command, commands[-1 - back])
 
 
 def test_a_push_that_ends_stops_the_arm(tmp_path):
@@ -184,7 +185,7 @@ def test_a_push_that_ends_stops_the_arm(tmp_path):
     for k in range(1, 400):
         mover.see("thing", k * PERIOD, dynamics.object_poses(state)["thing"])
         before = mover.loop.phase
-        command = mover.update(state[6:13])
+        command = mover.update(state[6:13], k * PERIOD)
         if before is Phase.PUSH and mover.loop.phase is not Phase.PUSH:
             ends.append(np.abs(command - state[6:13]).max())
         mover.search()
@@ -217,9 +218,9 @@ def test_nothing_is_pulled_along_from_a_distance(tmp_path, monkeypatch):
             shifts += np.abs(ahead - grasps)[apart, :2].max(axis=1).tolist()
         return max(shifts)
 
-    assert pulled() < 6e-3
+    assert pulled() < 2e-3
     monkeypatch.setattr(model, "_share_of_slides", lambda states, _: np.ones(len(states)))
-    assert pulled() > 0.012
+    assert pulled() > 4e-3
 
 
 def test_pushes_are_no_harder_than_allowed_and_lean_on_nothing(tmp_path):
@@ -255,3 +256,25 @@ def test_what_would_have_to_be_lifted_is_refused(tmp_path):
 def test_a_planar_problem_is_refused():
     with pytest.raises(ConfigError, match="this scene is planar"):
         ObjectMover(build_problem(load_example("push_t")), MoverConfig())
+
+
+def test_what_the_arm_pushes_is_known_before_it_is_seen(tmp_path):
+    """A camera tells it 0.2 s late, and at 0.1 m/s the thing is 2 cm farther then."""
+    mover = mover_of(write_scene(tmp_path, "can"), x=0.6, y=-0.03)
+    dynamics, state = mover.problem.dynamics, mover.problem.initial_state
+    camera, errors = Camera(CameraConfig(rate=20.0, delay=0.2, noise=0.0, turn_noise=0.0), 0), []
+    for k in range(1, 400):
+        poses = dynamics.object_poses(state)
+        for picture in camera.see(k * PERIOD, lambda poses=poses: poses):
+            mover.see("thing", picture.stamp, picture.poses["thing"])
+        if not mover.trackers:
+            continue
+        command = mover.update(state[6:13], k * PERIOD)
+        mover.search()
+        if mover.loop.phase is Phase.PUSH:
+            errors.append(np.hypot(*(mover.state - state)[:2]))
+        state = dynamics.step(state, 0.5 * (state[6:13] + command))
+        if mover.rests:
+            break
+    assert mover.rests
+    assert np.quantile(errors, 0.9) < 0.007  # a third of that; 5 mm

@@ -60,3 +60,36 @@ def test_a_slow_motion_is_followed():
         tracker.see(PERIOD * k, at(0.1 * 1e-9 * PERIOD * k))
     lag = 0.1 * 1e-9 * PERIOD * 99 - tracker.pose.translation[0]
     assert 0.0 < lag < 0.1 * 0.12 + 0.001
+
+
+def test_what_is_pushed_is_carried_along_though_pictures_come_late():
+    tracker, late, step = ObjectTracker(TrackerConfig(), 0, at(0.0)), 3, 0.005
+    for k in range(1, 100):
+        tracker.carry(PERIOD * (k - 1), PERIOD * k, at(step * (k - 1)), at(step * k))
+        if k > late:
+            tracker.see(PERIOD * (k - late), at(step * (k - late)))
+        np.testing.assert_allclose(tracker.pose.translation[0], step * k, atol=1e-9)
+
+
+def test_of_a_picture_between_two_pushes_a_part_counts():
+    tracker = ObjectTracker(TrackerConfig(time_constant=0.0), 0, at(0.0))
+    tracker.carry(0, 4 * PERIOD, at(0.0), at(0.02, 0.1))
+    tracker.see(PERIOD, at(0.005, 0.025))
+    assert tracker.pose.isApprox(at(0.02, 0.1))
+
+
+def test_what_is_pushed_and_slips_off_is_seen_to():
+    tracker = ObjectTracker(TrackerConfig(), 0, at(0.0))
+    for k in range(1, 60):
+        tracker.carry(PERIOD * (k - 1), PERIOD * k, at(0.0), at(0.002))
+        tracker.see(PERIOD * k, at(0.0))
+    assert tracker.pose.translation[0] < 0.01
+
+
+def test_a_camera_with_a_clock_of_its_own_is_believed_as_it_is():
+    tracker, behind = ObjectTracker(TrackerConfig(), 0, at(0.0)), 3600 * 10**9
+    for k in range(1, 200):
+        now = behind + PERIOD * k
+        tracker.carry(now - PERIOD, now, at(0.0), at(0.002))
+        tracker.see(PERIOD * k, at(0.0))
+    assert tracker.pose.translation[0] < 0.01

@@ -88,3 +88,26 @@ def test_what_is_pushed_high_up_is_pushed_lower_or_not_at_all(problem):
     lost, before = (m.forbidden(touching, m.problem.initial_state) for m in (model, free))
     assert lost[high].all()
     np.testing.assert_array_equal(lost[low], before[low])
+
+
+@pytest.mark.parametrize("degrees", [10.0, 40.0, 60.0, 75.0])
+def test_what_presses_down_holds_a_thing_less_what_friction_pulls(problem, degrees):
+    """A force in its cone, as level as it can be, and the table's friction balance as it slides."""
+    model = SearchModel(problem, SETTINGS)
+    states = grasps(model)
+    frames = model.dynamics.find_contacts(states)
+    height, inward = contacts(model, states)
+    level = (np.abs(inward[:, :2]).max(axis=1) > 1.0 - 1e-6) & np.isfinite(height)
+    assert level.sum() > 5
+    angle, robots = np.radians(degrees), model.robot_pairs & (model.pair_object == 0)
+    sign = np.where(model.robot_first[robots], -1.0, 1.0)[:, np.newaxis]
+    tilted = frames.frame.copy()
+    tilted[:, robots, 0] = np.cos(angle) * frames.frame[:, robots, 0]
+    tilted[:, robots, 0] -= np.sin(angle) * sign * [0.0, 0.0, 1.0]
+    share = model.tipping.share(states, frames._replace(frame=tilted), NEAR)
+    (grip,) = np.unique(model.dynamics.friction[robots])
+    steep, slide = np.tan(max(angle - np.arctan(grip), 0.0)), MARGIN * FRICTION
+    push = slide / (1.0 - slide * steep) if slide * steep < 1.0 else 1e9  # per weight
+    lever = 2.0 * HALF + SETTINGS.clearance  # the tool is that far off
+    expected = push * height[level] / (HALF + push * steep * lever)
+    np.testing.assert_allclose(share[level], expected, rtol=1e-4)
