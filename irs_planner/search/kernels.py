@@ -12,6 +12,7 @@ from irs_planner.linear_algebra import factor_cholesky, solve_cholesky
 CONVERGED = 1e-4
 DAMPING = 1e-4
 STEEPER, CLOSE = 8.0, 1.05
+"""Factors by which a weight is raised until inputs are within their bounds, and then known."""
 
 
 @kernel

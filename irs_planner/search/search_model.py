@@ -355,7 +355,8 @@ class SearchModel:
             len(states), -1, len(self.step)
         )
         square = rows.swapaxes(1, 2) @ rows
-        square *= len(self.step) / np.trace(square, axis1=1, axis2=2)[:, np.newaxis, np.newaxis]
+        mean = np.trace(square, axis1=1, axis2=2) / len(self.step)
+        square /= np.maximum(mean, 1e-12)[:, np.newaxis, np.newaxis]
         return np.asarray(square + IDLE * np.eye(len(self.step)))
 
     def hold(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
