@@ -45,8 +45,12 @@ def test_it_stands_where_a_driver_stands(
         client.wait_for(LBRState, "state", moved)
         # Somebody else publishes the same arm elsewhere.
         client.wait_for(LBRState, "state", lambda state: state.measured_joint_position[6] > 0.15)
-        publishers = client.node.get_publishers_info_by_topic("/lbr/state")
-        assert {p.node_name for p in publishers} == {"fake_robot", "somebody_else"}
+
+        def both_are_known(_: LBRState) -> bool:  # names come later than what is published
+            publishers = client.node.get_publishers_info_by_topic("/lbr/state")
+            return {p.node_name for p in publishers} == {"fake_robot", "somebody_else"}
+
+        client.wait_for(LBRState, "state", both_are_known)
         # A hardware launch refuses who publishes this.
         assert client.node.count_publishers("/lbr/simulated_robot") == 1
         began = time.monotonic()
