@@ -39,7 +39,7 @@ def check_files(args: Sequence[str]) -> None:
                 f"{file}: '{path}' is no parameter of a node (valid: below the node's name and "
                 "ros__parameters)"
             )
-        for parameters in _parameters_of_nodes(values):
+        for _, parameters in _nodes(values):
             said: set[str] = set()
             for name, value in _flat(parameters):
                 if value is None:
@@ -65,7 +65,8 @@ def refuse_useless_files(node: Node, args: Sequence[str]) -> None:
         if _parameters(node, file):
             continue
         name = node.get_fully_qualified_name()
-        keys = ", ".join(_node_keys(read_mapping(Path(file)))) or "none"
+        nodes = _nodes(read_mapping(Path(file)))
+        keys = ", ".join(key for key, parameters in nodes if parameters) or "none"
         raise ConfigError(
             f"nothing in the parameter file {file} is for the node {name}; nodes it has parameters "
             f"for: {keys} (valid: {name}, /**/{node.get_name()} or /**, above ros__parameters)"
@@ -122,15 +123,15 @@ def _parameters(node: Node, file: str) -> Mapping[str, Parameter]:
             handle.destroy_when_not_in_use()
 
 
-def _node_keys(values: Mapping[str, Any], parent: str = "") -> Iterator[str]:
-    """Name the nodes, or patterns of them, that a file has parameters for."""
+def _nodes(values: Mapping[str, Any], parent: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the nodes, or patterns of them, that a file names, each with its parameters."""
     for key, value in values.items():
         if not isinstance(value, Mapping):
             continue
         if key != "ros__parameters":
-            yield from _node_keys(value, f"{parent}/{key}" if parent else str(key))
-        elif value:
-            yield parent
+            yield from _nodes(value, f"{parent}/{key}" if parent else str(key))
+        else:
+            yield parent, value
 
 
 def _values_of_no_node(values: Mapping[str, Any], parent: str = "") -> Iterator[str]:
@@ -142,14 +143,6 @@ def _values_of_no_node(values: Mapping[str, Any], parent: str = "") -> Iterator[
             yield from _values_of_no_node(value, path)
         elif not parent:
             yield path
-
-
-def _parameters_of_nodes(values: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for key, value in values.items():
-        if key == "ros__parameters":
-            yield value
-        elif isinstance(value, Mapping):
-            yield from _parameters_of_nodes(value)
 
 
 def _flat(values: Mapping[str, Any], parent: str = "") -> Iterator[tuple[str, Any]]:

@@ -206,8 +206,7 @@ class ObjectMover:
         """
         if self._command is None:
             self._command = joints
-        if self._looked is not None and not self.beyond:
-            self._carry_along(*self._looked, joints, stamp)
+        self._carry_along(joints, stamp)
         self._looked = stamp, joints
         self.state = self._perceived(joints)
         if self.beyond:
@@ -228,15 +227,11 @@ class ObjectMover:
         """Go on looking for where to touch next, after a look, if that is what the loop does."""
         self.loop.search()
 
-    def _carry_along(self, last: int, before: np.ndarray, joints: np.ndarray, stamp: int) -> None:
-        """Move what the arm has touched since the last look, for a camera tells it late.
-
-        Args:
-            last: When that was [ns].
-            before: (n_a) where the joints were then [rad].
-            joints: (n_a) where they are [rad].
-            stamp: Since when [ns].
-        """
+    def _carry_along(self, joints: np.ndarray, stamp: int) -> None:
+        """Move what the arm has touched since the last look, for a camera tells it late."""
+        if self._looked is None or self.beyond:
+            return
+        last, before = self._looked
         state = self._upright(self._perceived(before))
         touched = np.concatenate((state[: len(self._dynamics.object_states)], joints))
         if not -OVERLAP <= self.loop.gaps(touched[np.newaxis]).min() < 0.0:

@@ -94,12 +94,11 @@ class ObjectTracker:
             before: Pose before, world frame.
             after: And after.
         """
-        turn = pin.log3(after.rotation @ before.rotation.T)
-        shift = after.translation - before.translation
+        turn, shift = _change(before, after)
         self.pose = _moved(self.pose, turn, shift)
         self._pushes.append(_Push(begin, end, turn, shift))
-        while self._pushes and end - self._pushes[0].begin > LATEST * 1e9:
-            self._pushes.popleft()
+        while self._pushes and not 0 <= end - self._pushes[0].begin <= LATEST * 1e9:
+            self._pushes.popleft()  # also where the clock begins anew
 
     def see(self, stamp: int, pose: pin.SE3) -> None:
         """Take what was seen; what is a little older than the last is of no use.
@@ -113,17 +112,20 @@ class ObjectTracker:
         config, anew = self._config, stamp < self.stamp
         for push in self._pushes:
             pose = _moved(pose, *push.since(stamp))
-        turn = pin.log3(self.pose.rotation.T @ pose.rotation)
-        shift = pose.translation - self.pose.translation
+        turn, shift = _change(self.pose, pose)
         far = np.linalg.norm(shift) > config.kicked or np.linalg.norm(turn) > KICKED_TURN
         self._doubts = self._doubts + 1 if far else 0
         share = followed_share(max(0.0, 1e-9 * (stamp - self.stamp)), config.time_constant)
         if self._doubts > 1 or (anew and not far):
             share = 1.0
         self.stamp = stamp
-        self.pose = pin.SE3(
-            self.pose.rotation @ pin.exp3(share * turn), self.pose.translation + share * shift
-        )
+        self.pose = _moved(self.pose, share * turn, share * shift)
+
+
+def _change(before: pin.SE3, after: pin.SE3) -> tuple[np.ndarray, np.ndarray]:
+    """Return the turn (3) and the shift (3) from one pose to another one, world frame."""
+    turn = pin.log3(after.rotation @ before.rotation.T)
+    return turn, after.translation - before.translation
 
 
 def _moved(pose: pin.SE3, turn: np.ndarray, shift: np.ndarray) -> pin.SE3:

@@ -35,7 +35,6 @@ class ArmPusher:
             seed: Of noise and searches.
         """
         self._camera = Camera(conditions.camera, seed)
-        self._now = 0
         axes = ("x", "y") if task.thing.is_round else ("x", "y", "yaw")
         goal = {f"{OBJECT}/{axis}": value for axis, value in zip(axes, task.goal, strict=False)}
         with tempfile.TemporaryDirectory() as folder:
@@ -64,18 +63,18 @@ class ArmPusher:
             now: The time [ns], from 1.
             pose: Where the thing truly is.
         """
-        self._now = now
         for picture in self._camera.see(now, lambda: {OBJECT: pose}):
             self.mover.see(OBJECT, picture.stamp, picture.poses[OBJECT])
 
-    def update(self, joints: np.ndarray) -> np.ndarray:
+    def update(self, joints: np.ndarray, now: int) -> np.ndarray:
         """Return where the joints are to be at the next look (n) [rad].
 
         Args:
             joints: (n) where they are [rad].
+            now: The time [ns].
         """
         if not self.mover.trackers:
             return joints
-        command = self.mover.update(joints, self._now)
+        command = self.mover.update(joints, now)
         self.mover.search()
         return command

@@ -150,10 +150,10 @@ class PushRun:
         return Pusher(self.task, self.conditions, self.rig.tool()[:2], self._seed)
 
     def _update(self, pusher: Pusher | ArmPusher) -> Target:
-        stamp = 1e-9 * self.rig.report.time_ns
+        now = self.rig.report.time_ns
         if isinstance(pusher, ArmPusher):
-            return JointTarget(stamp, pusher.update(self.rig.report.position))
-        return PoseTarget(stamp, pusher.update(self.rig.tool()[:2]))
+            return JointTarget(1e-9 * now, pusher.update(self.rig.report.position, now))
+        return PoseTarget(1e-9 * now, pusher.update(self.rig.tool()[:2]))
 
     def _kick(self) -> bool:
         """Put the thing somewhere else within reach; return whether there was room."""

@@ -237,7 +237,7 @@ class _SupervisedNode:
         self.due: float | None = None
         self._command = command
         self._started = 0.0
-        self._deaths = self._quick_deaths = 0
+        self._quick_deaths = 0
 
     @property
     def label(self) -> str:
@@ -301,10 +301,9 @@ class _SupervisedNode:
             names = {each.value: each.name for each in signal.Signals}
             return f"{self.label} was ended by {names[number]}" if number in names else ""
         quick = time.monotonic() - self._started < STEADY_AFTER
-        self.refused = quick and not self._deaths and self.exit_code == REFUSED
+        self.refused = quick and not self._quick_deaths and self.exit_code == REFUSED
         if self.refused:
             return ""  # it says why
-        self._deaths += 1
         self._quick_deaths = self._quick_deaths + 1 if quick else 1
         died = f"{self.label} ended with exit code {self.exit_code}"
         if self._quick_deaths > RESTARTS:

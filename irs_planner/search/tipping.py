@@ -93,6 +93,7 @@ class Tipping:
         flat = np.maximum(np.linalg.norm(normal[..., :2], axis=2), 1e-9)
         ahead, down = normal[..., :2] / flat[..., np.newaxis], -normal[..., 2] / flat
         grip = self._dynamics.friction[thing.pushes]
+        # The tangent of an angle less that of friction.
         down = np.where(down > 0.0, np.maximum((down - grip) / (1.0 + grip * down), 0.0), down)
         foot, stands = self._support(thing, frames)
         at = frames.point[:, thing.pushes]

@@ -93,3 +93,14 @@ def test_a_camera_with_a_clock_of_its_own_is_believed_as_it_is():
         tracker.carry(now - PERIOD, now, at(0.0), at(0.002))
         tracker.see(PERIOD * k, at(0.0))
     assert tracker.pose.translation[0] < 0.01
+
+
+def test_where_the_clock_begins_anew_nothing_of_before_counts():
+    tracker = ObjectTracker(TrackerConfig(time_constant=0.0), 0, at(0.0))
+    for begin in (3600 * 10**9, 0):
+        for k in range(5):
+            now = begin + PERIOD * k
+            tracker.carry(now, now + PERIOD, at(0.0), at(0.001))
+        tracker.see(now, at(0.0))
+        np.testing.assert_allclose(tracker.pose.translation[0], 0.001, atol=1e-9)
+        assert len(tracker._pushes) == 5
