@@ -123,7 +123,7 @@ class Source:
     unread: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ContactModel:
     """M(q) dv/dt = B u - c(q, v) + Jn' lamN + Jt' lamT + forces of the joint limits.
 

@@ -63,7 +63,6 @@ class StepDynamics(NamedTuple):
         dissipation: d [s/m].
         evenly: Whether what touches nothing is accelerated evenly: then it is moved at once.
         spatial: Whether cones have faces all around, and Jt is along two axes.
-        step: h [s].
     """
 
     instructions: np.ndarray
@@ -75,7 +74,6 @@ class StepDynamics(NamedTuple):
     dissipation: float
     evenly: bool
     spatial: bool
-    step: float
 
 
 class ContactStep(NamedTuple):
@@ -153,59 +151,92 @@ def advance(
     step: ContactStep,
     worlds: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
     push: np.ndarray,
+    times: np.ndarray,
     substeps: int,
-    chosen: np.ndarray,
+    alike: np.ndarray,
     states: np.ndarray,
     impulses: np.ndarray,
     slip: np.ndarray,
     impact: np.ndarray,
 ) -> None:
-    """Make some steps in some worlds.
+    """Go from knot to knot in many worlds.
 
     Args:
         dynamics: What moves.
         step: To work with.
         worlds: mu (n), height of the ground (n) [m], factor on the masses (n) and shift of the
             obstacles (n, 2 no) [m] in each.
-        push: B u (n, nq) [N, Nm].
-        substeps: Number of steps.
-        chosen: In which worlds (m).
-        states: (n, 2 nq), those after the steps in the end.
-        impulses: (n, nc + nl + 2 nc) [Ns], to which those of the steps are added: along normals,
-            limits, and both directions or axes of each contact.
-        slip: gamma (n, nc) [m/s], raised to the largest of the steps in which a point presses
+        push: B u from each knot to the next (N - 1, n, nq) [N, Nm].
+        times: From each knot to the next (N - 1) [s].
+        substeps: Number of steps from knot to knot.
+        alike: Up to each knot (N - 1, n), the first world in which the same happens.
+        states: (N, n, 2 nq), of which the first are given.
+        impulses: (N, n, nc + nl + 2 nc) [Ns], of zeros: of the steps that end at a knot, along
+            normals, limits, and both directions or axes of each contact.
+        slip: gamma (N, n, nc) [m/s], of zeros: the largest of the steps in which a point presses
             that touched before.
-        impact: (n, nc) [m/s], raised to the largest of the steps.
+        impact: (N, n, nc) [m/s], of zeros: the largest of the steps.
     """
+    instructions, constants, fixed = dynamics.instructions, dynamics.constants, dynamics.fixed
+    play(instructions[:fixed], constants[:fixed], step.given, step.work, step.terms)
+    for knot in range(1, len(states)):
+        h = times[knot - 1] / substeps
+        for world in range(states.shape[1]):
+            first = alike[knot - 1, world]
+            if first == world:
+                states[knot, world] = states[knot - 1, world]
+                _advance(
+                    dynamics, step, worlds, world, push[knot - 1, world], h, substeps,
+                    states[knot, world], impulses[knot, world], slip[knot, world],
+                    impact[knot, world],
+                )  # fmt: skip
+            else:
+                for values in (states[knot], impulses[knot], slip[knot], impact[knot]):
+                    values[world] = values[first]
+
+
+@inlined_kernel
+def _advance(
+    dynamics: StepDynamics,
+    step: ContactStep,
+    worlds: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    world: int,
+    push: np.ndarray,
+    h: float,
+    substeps: int,
+    state: np.ndarray,
+    impulses: np.ndarray,
+    slip: np.ndarray,
+    impact: np.ndarray,
+) -> None:
+    """Make some steps in one world, of h [s] each."""
     friction, height, mass, shift = worlds
     instructions, constants, fixed = dynamics.instructions, dynamics.constants, dynamics.fixed
-    contacts, size = len(dynamics.grounded), push.shape[1]
+    contacts, size = len(dynamics.grounded), len(push)
     total = len(step.problem.offset) - contacts
-    play(instructions[:fixed], constants[:fixed], step.given, step.work, step.terms)
-    for world in chosen:
-        state = states[world]
-        for contact in range(contacts):
-            step.problem.matrix[total + contact, contact] = friction[world]
-            step.turn[contact] = 0.0  # what follows does not depend on other worlds
-        step.given[2 * size :] = shift[world]
-        for done in range(substeps):
-            for i in range(2 * size):
-                step.given[i] = state[i]
-            play(instructions[fixed:], constants[fixed:], step.given, step.work, step.terms)
-            # What is as it was need not be factorised again: M, c, Jn and Jt of a sliding body.
-            if done == 0 or _changed(step.terms, step.known, size * (size + 1), contacts):
-                _assemble(dynamics, step, mass[world])
-            _move_freely(dynamics, step, state, push[world], mass[world])
-            if dynamics.spatial and _turn(step, contacts):
-                _assemble(dynamics, step, mass[world])
-                _move_freely(dynamics, step, state, push[world], mass[world])
-            left = substeps - done
-            if _meets_nothing(dynamics, step, state, height[world], left):
-                _fly(state, step.free[0], dynamics.step, left)
-                break
-            _solve_impulses(dynamics, step)
-            _record(dynamics, step, impulses[world], slip[world], impact[world])
-            _integrate(dynamics, step, state)
+    for contact in range(contacts):
+        step.problem.matrix[total + contact, contact] = friction[world]
+        step.turn[contact] = 0.0  # what follows does not depend on other worlds
+    for i in range(shift.shape[1]):
+        step.given[2 * size + i] = shift[world, i]
+    for done in range(substeps):
+        for i in range(2 * size):
+            step.given[i] = state[i]
+        play(instructions[fixed:], constants[fixed:], step.given, step.work, step.terms)
+        # What is as it was need not be factorised again: M, c, Jn and Jt of a sliding body.
+        if done == 0 or _changed(step.terms, step.known, size * (size + 1), contacts):
+            _assemble(dynamics, step, mass[world])
+        _move_freely(step, state, push, mass[world], h)
+        if dynamics.spatial and _turn(step, contacts):
+            _assemble(dynamics, step, mass[world])
+            _move_freely(step, state, push, mass[world], h)
+        left = substeps - done
+        if _meets_nothing(dynamics, step, state, height[world], h, left):
+            _fly(state, step.free[0], h, left)
+            break
+        _solve_impulses(dynamics, step, h)
+        _record(dynamics, step, h, impulses, slip, impact)
+        _integrate(dynamics, step, state, h)
 
 
 @inlined_kernel
@@ -267,12 +298,12 @@ def _turn(step: ContactStep, contacts: int) -> bool:
 
 @inlined_kernel
 def _move_freely(
-    dynamics: StepDynamics, step: ContactStep, state: np.ndarray, push: np.ndarray, mass: float
+    step: ContactStep, state: np.ndarray, push: np.ndarray, mass: float, h: float
 ) -> None:
     """Find the velocities, of coordinates and along rows, that nothing but the push changes."""
     size, offset = len(push), step.problem.offset
     for i in range(size):
-        step.free[0, i] = dynamics.step * (push[i] - mass * step.terms[size * size + i])
+        step.free[0, i] = h * (push[i] - mass * step.terms[size * size + i])
     _solve(step.inertia, step.free)
     for i in range(size):
         step.free[0, i] += state[size + i]
@@ -286,7 +317,7 @@ def _move_freely(
 
 @inlined_kernel
 def _meets_nothing(
-    dynamics: StepDynamics, step: ContactStep, state: np.ndarray, height: float, left: int
+    dynamics: StepDynamics, step: ContactStep, state: np.ndarray, height: float, h: float, left: int
 ) -> bool:
     """Find the gaps and with them the problem's offset; tell whether they stay open to the end.
 
@@ -295,9 +326,10 @@ def _meets_nothing(
         step: Whose free motion is known.
         state: Before it.
         height: Of the ground [m].
+        h: Length of a step [s].
         left: How many steps are left.
     """
-    h, contacts, size = dynamics.step, len(dynamics.grounded), len(step.after)
+    contacts, size = len(dynamics.grounded), len(step.after)
     yields = not math.isinf(dynamics.stiffness)
     gaps, before, offset = step.gaps, step.before, step.problem.offset
     clear = dynamics.evenly
@@ -330,9 +362,9 @@ def _fly(state: np.ndarray, free: np.ndarray, h: float, left: int) -> None:
 
 
 @inlined_kernel
-def _solve_impulses(dynamics: StepDynamics, step: ContactStep) -> None:
+def _solve_impulses(dynamics: StepDynamics, step: ContactStep, h: float) -> None:
     """Solve for the impulses, and again until what yields is damped at the speed that it has."""
-    h, stiffness, contacts = dynamics.step, dynamics.stiffness, len(dynamics.grounded)
+    stiffness, contacts = dynamics.stiffness, len(dynamics.grounded)
     matrix, z, before, speed = step.problem.matrix, step.problem.z, step.before, step.speed
     for _ in range(1 if math.isinf(stiffness) else 1 + CORRECTIONS):
         for contact in range(contacts):
@@ -362,12 +394,13 @@ def _solve_impulses(dynamics: StepDynamics, step: ContactStep) -> None:
 def _record(
     dynamics: StepDynamics,
     step: ContactStep,
+    h: float,
     impulses: np.ndarray,
     slip: np.ndarray,
     impact: np.ndarray,
 ) -> None:
     """Note the impulses of a step, how fast points come to touch and how fast they slide."""
-    h, contacts = dynamics.step, len(dynamics.grounded)
+    contacts = len(dynamics.grounded)
     z, gaps, before, speed = step.problem.z, step.gaps, step.before, step.speed
     total = len(step.jacobian)
     for contact in range(contacts):
@@ -398,7 +431,7 @@ def _record(
 
 
 @inlined_kernel
-def _integrate(dynamics: StepDynamics, step: ContactStep, state: np.ndarray) -> None:
+def _integrate(dynamics: StepDynamics, step: ContactStep, state: np.ndarray, h: float) -> None:
     """Move with the velocities of the step."""
     size = len(step.after)
     # Position limits are rigid: what they stop ends the step there.
@@ -407,7 +440,7 @@ def _integrate(dynamics: StepDynamics, step: ContactStep, state: np.ndarray) -> 
         trapezoidal = trapezoidal and step.problem.z[row] == 0.0
     for i in range(size):
         mean = 0.5 * (state[size + i] + step.after[i]) if trapezoidal else step.after[i]
-        state[i] += dynamics.step * mean
+        state[i] += h * mean
         state[size + i] = step.after[i]
 
 

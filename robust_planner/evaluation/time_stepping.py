@@ -11,6 +11,7 @@ import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import casadi
 import numpy as np
@@ -99,24 +100,20 @@ def simulate_worlds(
     forces = np.zeros((knots, count, rows + 2 * model.contacts))
     slip, impact = (np.zeros((knots, count, model.contacts)) for _ in range(2))
     states[0] = starts(problem, worlds)
+    dynamics = StepDynamics(
+        tape.instructions, tape.constants, tape.fixed, model.grounded, model.limit_offsets,
+        problem.stiffness, problem.dissipation, evenly, spatial,
+    )  # fmt: skip
+    controls = controls.swapaxes(0, 1)[: knots - 1]
     # Runs with the controls, so far, of the first one in the same world need not be made.
-    first = worlds.first_alike() if given.ndim == 3 else np.arange(count)
-    own = first == np.arange(count)
-    for k, step in enumerate(steps.tolist(), 1):
-        own |= (controls[:, k - 1] != controls[first, k - 1]).any(axis=1)
-        states[k] = states[k - 1]
-        dynamics = StepDynamics(
-            tape.instructions, tape.constants, tape.fixed, model.grounded, model.limit_offsets,
-            problem.stiffness, problem.dissipation, evenly, spatial, step / substeps,
-        )  # fmt: skip
-        push = controls[:, k - 1] @ model.actuation.T
-        advance(
-            dynamics, room, drawn, push, substeps, np.flatnonzero(own),
-            states[k], forces[k], slip[k], impact[k],
-        )  # fmt: skip
-        for values in (states[k], forces[k], slip[k], impact[k]):
-            values[~own] = values[first[~own]]
-        forces[k] /= step
+    alike = np.tile(np.arange(count), (knots - 1, 1))
+    if given.ndim == 3:
+        first = worlds.first_alike()
+        other = np.logical_or.accumulate((controls != controls[:, first]).any(axis=2))
+        alike = np.where(other, alike, first)
+    push = controls @ model.actuation.T
+    advance(dynamics, room, drawn, push, steps, substeps, alike, states, forces, slip, impact)
+    forces[1:] /= steps[:, np.newaxis, np.newaxis]
     states, forces = states.swapaxes(0, 1), forces.swapaxes(0, 1)
     return BatchMotion(
         position=states[..., : model.coordinates],
@@ -193,6 +190,7 @@ def _along_directions(model: ContactModel, forces: np.ndarray) -> np.ndarray:
     return both.reshape(*forces.shape[:-1], -1)
 
 
+@lru_cache(maxsize=8)
 def terms(model: ContactModel) -> Tape:
     """Return M, c, phi, Jn and Jt, by rows, as a function of q, v and the places of obstacles.
 

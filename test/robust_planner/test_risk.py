@@ -256,7 +256,8 @@ def test_what_cannot_be_had_is_called_unreachable(sled: Example) -> None:
 
 def search_of(example: Example, uncertain: Uncertain, failure: FailureConfig) -> Any:
     problem, stop = example.robust_problem, StopCondition(60.0)
-    return risk_planner._Search(problem, uncertain, failure, 0.1, QUICK, stop)
+    quick = dataclasses.replace(QUICK, shooting=ShootingConfig(nodes=11, iterations=5))
+    return risk_planner._Search(problem, uncertain, failure, 0.1, quick, stop)
 
 
 def test_worlds_that_fail_are_found_among_those_that_may_not() -> None:
