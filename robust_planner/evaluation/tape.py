@@ -91,7 +91,7 @@ def record(function: casadi.Function) -> Tape:
         constants.append(constant)
     order = np.argsort(varies, kind="stable")
     return Tape(
-        np.array(rows, dtype=np.int64)[order],
+        np.array(rows, dtype=np.uint32)[order],
         np.array(constants)[order],
         len(varies) - sum(varies),
         len(varies),

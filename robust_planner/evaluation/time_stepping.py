@@ -209,4 +209,4 @@ def terms(model: ContactModel) -> Tape:
     found.append(tangent)
     rows = [casadi.vec(casadi.densify(casadi.SX(term)).T) for term in found]
     given = casadi.vertcat(q, v, shift)
-    return record(casadi.Function("terms", [given], [casadi.vertcat(*rows)]))
+    return record(casadi.Function("terms", [given], [casadi.cse(casadi.vertcat(*rows))]))
