@@ -93,7 +93,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rate", type=at_least(1.0, 1000.0), default=200.0, help="states per second (200)"
     )
     parser.add_argument(
-        "--surface", type=float, metavar="HEIGHT", help="a floor at this height [m], for the tool"
+        "--surface",
+        type=at_least(-10.0, 10.0),
+        metavar="HEIGHT",
+        help="a floor at this height [m], for the tool",
     )
     parser.add_argument(
         "--no-guard", action="store_true", help="follow commands that a real robot refuses"
@@ -204,8 +207,11 @@ def _be_driver(args: argparse.Namespace) -> int:
     from contact_experiments.fake.node import FakeRobotNode
     from contact_experiments.fake.robot import FakeConfig
     from contact_ros.entry_point import run
+    from contact_ros.environment import check_name
     from contact_ros.network import LOCALHOST
 
+    if args.namespace.strip("/"):
+        check_name(args.namespace, "--namespace")
     config = FakeConfig(
         driver=args.driver,
         namespace=args.namespace,

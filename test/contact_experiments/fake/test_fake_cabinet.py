@@ -481,6 +481,7 @@ def test_an_option_of_another_device_is_refused(
         (["lbr_fri", "--seed", "-1"], "0 or more"),
         (["lbr_fri", "--at", "nan"], "0.0 or more"),
         (["lbr_fri", "--for", "-1"], "0.0 or more"),
+        (["lbr_fri", "--surface", "nan"], "-10.0 to 10.0"),
         (["wsg50", "--part", "-1"], "0.0 to 0.11"),
     ],
 )
@@ -491,6 +492,11 @@ def test_a_number_that_no_device_can_have_is_refused(
         main(["fake", *words])
     error = capsys.readouterr().err
     assert f"argument {words[1]}: " in error and valid in error
+
+
+def test_a_namespace_that_is_no_name_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fake", "lbr_fri", "--namespace", "3x"]) == 2
+    assert "--namespace '3x' is no name in ROS" in capsys.readouterr().err
 
 
 def test_a_client_may_be_on_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
