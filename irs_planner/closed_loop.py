@@ -218,12 +218,12 @@ class ClosedLoop:
         waypoint after it keeps its room, and where it has come no nearer for long: what an arm
         touches, or its controller, may hold it up.
         """
-        here = state[self._model.joints]
-        behind = np.abs((self._path[0] - np.array([here, command])) / self._model.step).max(axis=1)
+        both = np.array([state[self._model.joints], command])
+        robot, sent = np.abs((self._path[0] - both) / self._model.step).max(axis=1)
+        if not (sent < NEAR and robot < LAG):
+            return False
         on = len(self._path) > 1
-        late = self._stalled > SETTLED or (on and self._cuts_no_corner(state))
-        allowed = (LAG if late else NEAR, NEAR)
-        return bool((behind < allowed).all())
+        return bool(robot < NEAR or self._stalled > SETTLED or (on and self._cuts_no_corner(state)))
 
     def _cuts_no_corner(self, state: np.ndarray) -> bool:
         """Return whether the straight way to the waypoint after the next one keeps its room.
@@ -386,7 +386,7 @@ def _shifts(model: SearchModel) -> tuple[np.ndarray, np.ndarray]:
     A robot that goes round an object has to know where it is, whether that matters or not.
     """
     dynamics, clearance = model.dynamics, model.settings.clearance
-    positions = np.arange(model.size) < (model.size + 1) // 2
+    positions = np.arange(model.size) < dynamics.dimension
     turn = clearance / dynamics.object_radii[:, np.newaxis]
     clear = np.where(positions, clearance, turn).reshape(-1)
     tolerance = model.problem.tolerance[list(dynamics.object_states)]

@@ -111,8 +111,8 @@ def hardest_slide(problem: IrsProblem) -> tuple[str, float]:
         return "", 0.0
     near = dynamics.find_contacts(start[np.newaxis]).gap[0] < DROP
     away = (np.abs(start - problem.goal) > problem.tolerance)[list(dynamics.object_states)]
-    size = len(dynamics.load) // len(dynamics.object_names)
-    loads = dynamics.load.reshape(-1, size)[:, : (size + 1) // 2]
+    size = dynamics.object_size
+    loads = dynamics.load.reshape(-1, size)[:, : dynamics.dimension]
     found = [("", 0.0)]
     for name, load, moves in zip(
         dynamics.object_names, loads, away.reshape(-1, size).any(axis=1), strict=True
@@ -163,12 +163,12 @@ def _falling(problem: IrsProblem, dynamics: QuasiDynamics) -> str:
 def _falling_there(problem: IrsProblem, dynamics: QuasiDynamics) -> str:
     """Say likewise what nothing carries at its goal, wherever that is along one free axis."""
     wanted = np.isfinite(problem.tolerance)
-    size = len(dynamics.load) // len(dynamics.object_names)
+    size = dynamics.object_size
     state = np.where(wanted, problem.goal, problem.initial_state)
     # What begins in somebody's hand may end there.
     held = _held(problem.initial_state, dynamics)
     for number, name in enumerate(dynamics.object_names):
-        place = number * size + np.arange((size + 1) // 2)
+        place = number * size + np.arange(dynamics.dimension)
         free = place[~wanted[place]]
         if name in held or len(free) > 1:
             continue
@@ -283,9 +283,9 @@ def _uncarried(state: np.ndarray, dynamics: QuasiDynamics, names: Sequence[str],
 
 def _blocked(problem: IrsProblem, dynamics: QuasiDynamics) -> str:
     """Say which object is inside of something at its goal, however it is turned there."""
-    size = len(dynamics.load) // len(dynamics.object_names)
+    size = dynamics.object_size
     first, second = np.array(dynamics.pair_names).reshape(-1, 2).T
-    positions = np.arange(size) < (size + 1) // 2
+    positions = np.arange(size) < dynamics.dimension
     angles = 2.0 * math.pi * np.arange(TURNS) / TURNS
     # What is known to be in the way then: how it may be turned, and how far it may be elsewhere.
     placed: dict[str, tuple[list[int], float]] = {"": ([], 0.0)}
@@ -322,7 +322,7 @@ def _out_of_reach(problem: IrsProblem, dynamics: QuasiDynamics) -> str:
     """Say which object no arm reaches, at its start or its goal."""
     if not isinstance(dynamics, SpatialQuasiDynamics):
         return ""
-    size = len(dynamics.load) // len(dynamics.object_names)
+    size = dynamics.object_size
     arms = dynamics.reaches
     widths = 2.0 * dynamics.object_radii
     for number, name in enumerate(dynamics.object_names):

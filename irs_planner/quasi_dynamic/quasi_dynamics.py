@@ -97,6 +97,16 @@ class QuasiDynamics(ContactDynamics):
         self._frames: tuple[np.ndarray, ContactFrames] | None = None
         self._batch: tuple[np.ndarray, StepBatch] | None = None
 
+    @property
+    def object_size(self) -> int:
+        """Number of coordinates of an object, its position first."""
+        return len(self.load) // len(self.object_names)
+
+    @property
+    def dimension(self) -> int:
+        """Of space, so of an object's position: 2 or 3."""
+        return (self.object_size + 1) // 2
+
     @abstractmethod
     def contact_frames(self, coordinates: np.ndarray) -> ContactFrames:
         """Return the contact geometry at some coordinates.
@@ -133,8 +143,8 @@ class QuasiDynamics(ContactDynamics):
         Args:
             state: (n) x.
         """
-        size = len(self.load) // len(self.object_names)
-        return np.asarray(state[: len(self.load)].reshape(-1, size)[:, : (size + 1) // 2])
+        placed = state[: len(self.load)].reshape(-1, self.object_size)
+        return np.asarray(placed[:, : self.dimension])
 
     @abstractmethod
     def outputs(self, coordinates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -156,13 +156,12 @@ def _draw_contacts(
     """Draw pairs (count, 2) that are to touch, -1 for none, and places for them."""
     dynamics, pairs = model.dynamics, model.grasp_pairs
     pairs = pairs[(model.pair_joints[pairs] <= moved).all(axis=1)]
-    dimensions = dynamics.find_contacts(state[np.newaxis]).point.shape[2]
     chosen = generator.choice(pairs, size=(count, 2))
     links = np.array([a if a in dynamics.link_names else b for a, b in dynamics.pair_names])
     alone = (links[chosen[:, 0]] == links[chosen[:, 1]]) | (generator.random(count) < 0.5)
     item = model.pair_object[chosen]
     center = dynamics.centers(state)[item]
-    direction = generator.standard_normal((count, 2, dimensions))
+    direction = generator.standard_normal((count, 2, dynamics.dimension))
     direction /= np.linalg.norm(direction, axis=2, keepdims=True)
     distance = dynamics.object_radii[item] * generator.uniform(0.3, 1.5, size=(count, 2))
     chosen[alone, 1] = -1
@@ -186,17 +185,16 @@ def _draw_opposite(
     pairs = model.grasp_pairs[(model.pair_joints[model.grasp_pairs] <= moved).all(axis=1)]
     if len(np.unique(links[pairs])) == 1 or not dynamics.load.any():
         return None
-    dimensions = frames.point.shape[2]
     item = model.pair_object[generator.choice(pairs)]
     pairs = pairs[model.pair_object[pairs] == item]
     able = np.unique(links[pairs])
-    body = slice(model.size * item, model.size * item + dimensions)
+    body = slice(model.size * item, model.size * item + dynamics.dimension)
     weight = float(np.linalg.norm(dynamics.load[body]))
     if len(able) == 1 or not weight:
         return None
     both = generator.choice(able, 2, replace=False)
     chosen = np.array([generator.choice(pairs[links[pairs] == link]) for link in both])
-    direction = generator.standard_normal(dimensions)
+    direction = generator.standard_normal(dynamics.dimension)
     if generator.random() < 0.5:
         to_link = np.where(model.robot_first, 0.0, -frames.gap[0])[chosen, np.newaxis]
         a, b = frames.point[0, chosen] + to_link * frames.frame[0, chosen, 0]

@@ -128,7 +128,7 @@ def _carry(model: SearchModel, state: np.ndarray, pairs: np.ndarray) -> np.ndarr
     dynamics, item = model.dynamics, model.pair_object[pairs[0]]
     size = model.size
     columns = slice(size * item, size * (item + 1))
-    scale = np.where(np.arange(size) < (size + 1) // 2, 1.0, dynamics.object_radii[item])
+    scale = np.where(np.arange(size) < dynamics.dimension, 1.0, dynamics.object_radii[item])
     load = dynamics.loads(state[np.newaxis, : dynamics.coordinates])[0, columns] / scale
     if len(pairs) == 1 or not load.any():  # no one balances on a ball
         return None
@@ -144,7 +144,7 @@ def _carry(model: SearchModel, state: np.ndarray, pairs: np.ndarray) -> np.ndarr
 def _is_sturdy(model: SearchModel, state: np.ndarray, pairs: np.ndarray) -> bool:
     """Return whether pairs would carry their object also a little beside where it is."""
     first = model.size * model.pair_object[pairs[0]]
-    for axis in range(first, first + (model.size + 1) // 2):
+    for axis in range(first, first + model.dynamics.dimension):
         for shift in (-1.0, 1.0):
             beside = state[np.newaxis].copy()
             beside[0, axis] += shift * MISPLACED * model.settings.clearance

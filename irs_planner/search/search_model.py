@@ -118,7 +118,7 @@ class SearchModel:
             ]
         )
         self._width = SMOOTHING * self.step
-        self.size = len(dynamics.load) // len(dynamics.object_names)
+        self.size = dynamics.object_size
         first, second = np.array(dynamics.pair_names).reshape(-1, 2).T
         links, names = list(dynamics.link_names), list(dynamics.object_names)
         self.robot_first = np.isin(first, links)
@@ -239,8 +239,7 @@ class SearchModel:
         slack = OVERLAP * self.settings.clearance
         placed = states[:, : len(self.dynamics.load)].reshape(len(states), -1, self.size)
         change = np.abs(np.diff(placed, axis=0))
-        split = (self.size + 1) // 2
-        radii = self.dynamics.object_radii
+        split, radii = self.dynamics.dimension, self.dynamics.object_radii
         way = change[..., :split].sum(axis=2) + radii * change[..., split:].sum(axis=2)
         parts = np.ceil(way.max(axis=1, initial=0.0) / (2.0 * slack)).astype(int)
         between = [
