@@ -24,8 +24,6 @@ MAX_DEVIATIONS = 4.0
 MIN_POWER = 1e-3
 # Quantiles between which a quantity nearly always is.
 USUAL = 0.001, 0.999
-# Measured values of which more than this share are equal, and more than two, were rounded.
-MAX_EQUAL = 0.02
 
 
 class PlanWarningKind(Enum):
@@ -63,8 +61,9 @@ class PlanWarningKind(Enum):
         "factor (1 = as modelled), all else how far it is off (0 = as given)"
     )
     ROUNDED = (
-        "many measured values are equal: if they were rounded, what lies between them was not "
-        "planned for, and the promise does not hold for it; give them as they were measured"
+        "many measured values are equal: on a grid, they are taken as anywhere within half a step "
+        "of it; else, if they were rounded, the promise does not hold for what lies between them; "
+        "give them as they were measured"
     )
 
 
@@ -144,12 +143,11 @@ def warn_of_uncertain(problem: RobustProblem, uncertain: Uncertain) -> list[Plan
         if not low - room <= own <= high + room:
             values = f"{name} is {own:g}, and drawn from {low:.4g} to {high:.4g}"
             warnings.append(PlanWarning(PlanWarningKind.CONTRADICTION, values))
-        if isinstance(distribution, Samples):
-            found, counts = np.unique(distribution.values, return_counts=True)
-            most, total = counts.max(), counts.sum()
-            if most > max(MAX_EQUAL * total, 2) and len(found) > 1:
-                values = f"{most} of {total} values of {name} are {found[counts.argmax()]:g}"
-                warnings.append(PlanWarning(PlanWarningKind.ROUNDED, values))
+        if isinstance(distribution, Samples) and distribution.most_equal[0]:
+            most, value = distribution.most_equal
+            values = f"{most} of {len(distribution.values)} values of {name} are {value:g}"
+            grid = f", all on a grid of {distribution.step:g}" if distribution.step else ""
+            warnings.append(PlanWarning(PlanWarningKind.ROUNDED, values + grid))
     return warnings
 
 

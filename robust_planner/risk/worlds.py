@@ -6,6 +6,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import casadi
@@ -22,6 +23,10 @@ MIN_MASS = 0.01
 """No drawn factor on the mass is smaller."""
 MIN_FRICTION = 1e-6
 """Of a problem that is planned or simulated for one world."""
+MAX_EQUAL = 0.02
+"""Measured values of which a larger share is equal were rounded, or are few by nature."""
+MIN_GRID, OFF_GRID = 4, 1e-3
+"""So many different values tell that they lie on a grid, up to that share of its step."""
 SAME_PLACE = 1e-9
 """What lies on a surface is not inside [m]."""
 
@@ -74,7 +79,11 @@ class Uniform(Distribution):
 
 @dataclass(frozen=True)
 class Samples(Distribution):
-    """What was measured; each value is as likely."""
+    """What was measured; each value is as likely.
+
+    Where they were rounded, what was measured lies anywhere within half a step of them: those that
+    are equal are spread over it.
+    """
 
     values: tuple[float, ...] = parameter(description="the measured values")
 
@@ -85,7 +94,31 @@ class Samples(Distribution):
 
     def quantile(self, probability: np.ndarray) -> np.ndarray:
         """Evaluate; see the base class."""
-        return np.asarray(np.quantile(self.values, probability, method="inverted_cdf"))
+        return np.asarray(np.quantile(self._spread, probability, method="inverted_cdf"))
+
+    @cached_property
+    def most_equal(self) -> tuple[int, float]:
+        """How many are equal, at most, and to what; 0 where these are so few that chance may do."""
+        found, counts = np.unique(self.values, return_counts=True)
+        most = int(counts.max())
+        many = len(found) > 1 and most > max(MAX_EQUAL * len(self.values), 2)
+        return (most if many else 0), float(found[counts.argmax()])
+
+    @cached_property
+    def step(self) -> float:
+        """Of the grid to which they were rounded, 0 if they were not, or nobody can tell."""
+        found = np.unique(self.values)
+        if not self.most_equal[0] or len(found) < MIN_GRID:
+            return 0.0
+        step = float(np.diff(found).min())
+        number = (found - found[0]) / step
+        return step if np.abs(number - np.round(number)).max() < OFF_GRID else 0.0
+
+    @cached_property
+    def _spread(self) -> np.ndarray:
+        found, counts = np.unique(self.values, return_counts=True)
+        own = [(np.arange(count) + 0.5) / count - 0.5 for count in counts]
+        return np.repeat(found, counts) + self.step * np.concatenate(own)
 
 
 DISTRIBUTIONS: dict[str, type[Distribution]] = {

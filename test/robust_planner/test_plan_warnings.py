@@ -98,10 +98,13 @@ def test_what_the_problem_has_is_not_hardly_ever_drawn(
 
 
 def test_values_that_were_rounded_are_told(block: Example) -> None:
-    """Of friction rounded to 0.1 a plan promised 3.6 % where 9.4 % failed."""
     drawn = np.random.default_rng(0).normal(block.problem.friction, 0.06, 400)
-    for digits, values in ((1, "240 of 400 values of friction are 0.5"), (3, None)):
-        given = {"friction": Samples(tuple(np.round(drawn, digits).tolist()))}
+    for step, values in (
+        (0.1, "240 of 400 values of friction are 0.5, all on a grid of 0.1"),
+        (0.25, "387 of 400 values of friction are 0.5"),
+        (0.001, None),
+    ):
+        given = {"friction": Samples(tuple((step * np.round(drawn / step)).tolist()))}
         found = warn_of_uncertain(block.problem, given)
         assert [warning.values for warning in found] == ([values] if values else [])
 
