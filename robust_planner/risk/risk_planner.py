@@ -431,8 +431,10 @@ class _Search:
         """Remember controls if they fail least so far, and return how often they do."""
         enough = max(ENOUGH * self._risk, min(self._least, 1.0))
         rate = self._rate(controls, self._seen, enough)
-        if rate.open < self._least and self._keeps_limits(controls):
-            self.best, self._least = controls, rate.open
+        late = self._stop.reason is not None  # then it rests on few worlds, which may be lucky
+        share = rate.high if late else rate.open
+        if share < self._least and self._keeps_limits(controls):
+            self.best, self._least = controls, share
         return rate
 
     def _keeps_limits(self, controls: np.ndarray) -> bool:
