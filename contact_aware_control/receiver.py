@@ -108,7 +108,7 @@ class Receiver:
         after.ticks += 1
         after.deadline_misses += gap > 1.5 * self._period
         finding = self._take_messages(state, after, last, inputs)
-        if finding is None and gap > self._config.safety.recovery_window:
+        if finding is None and gap > max(self._config.safety.recovery_window, self._patience):
             finding = Finding(Status.STATE_STALE, f"no tick of the controller for {gap:.1f} s")
         if inputs.goal is not state.goal:
             self._take_goal(state, after, inputs.goal)

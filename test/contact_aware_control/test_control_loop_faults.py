@@ -225,6 +225,17 @@ def test_a_controller_that_stood_still_does_not_go_on_by_itself(bench):
     assert status.mode is Mode.TRACKING
 
 
+def test_ordinary_ticks_are_no_outage_where_none_is_recovered_from(bench):
+    run = bench(safety={"recovery_window": 0.0})
+    run.tick()
+    goal = line(Q + 0.3)
+    for _ in range(20):
+        _, status = run.tick(goal)
+    assert status.mode is Mode.TRACKING
+    assert run.tick(goal, period=2 * TICK)[1].mode is Mode.TRACKING
+    assert run.tick(goal, period=10 * TICK)[1].status is Status.STATE_STALE
+
+
 def test_a_force_that_nobody_measures_any_more_is_no_overload(bench, contact):
     """One report of 100 N, then a dead estimator."""
     run = bench()
