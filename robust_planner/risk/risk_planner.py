@@ -62,6 +62,8 @@ HOPEFUL = 1.5
 """Use of a bound in a world that is planned for, above which the start is given up."""
 ENOUGH = 1.5
 """Failures are counted up to this multiple of the risk, where another plan has fewer already."""
+FEW = 500
+"""Worlds that tell whether a plan certainly fails more often, so that all would tell no more."""
 PROGRESS = 0.9
 """A start makes progress where a round leaves less than this share of the failures."""
 PATIENCE = 2
@@ -429,8 +431,11 @@ class _Search:
 
     def offer(self, controls: np.ndarray) -> FailureRate:
         """Remember controls if they fail least so far, and return how often they do."""
-        enough = max(ENOUGH * self._risk, min(self._least, 1.0))
-        rate = self._rate(controls, self._seen, enough)
+        hopeless = ENOUGH * self._risk
+        rate = self._rate(controls, self._seen.select(slice(0, FEW)), hopeless)
+        if rate.low <= hopeless:
+            enough = max(hopeless, min(self._least, 1.0))
+            rate = self._rate(controls, self._seen, enough)
         late = self._stop.reason is not None  # then it rests on few worlds, which may be lucky
         share = rate.high if late else rate.open
         if share < self._least and self._keeps_limits(controls):

@@ -284,6 +284,15 @@ def test_controls_that_exceed_a_limit_of_speed_are_no_plan(sled: Example) -> Non
     assert not search.solve(fast) or np.abs(search.trajectory(search.best).velocity).max() <= 1.5
 
 
+def test_what_fails_far_too_often_is_rated_in_few_worlds(sled: Example) -> None:
+    search = search_of(sled, sled.uncertain, sled.failure)
+    rate = search.offer(np.zeros((sled.robust_problem.knots, 1)))  # stays where it is
+    assert (rate.failures, rate.samples) == (risk_planner.FEW, risk_planner.FEW)
+    anywhere = FailureConfig(goal_tolerance=(9.0, 0.0, 0.0, 0.0))
+    search = search_of(sled, sled.uncertain, anywhere)
+    assert search.offer(np.zeros((sled.robust_problem.knots, 1))).samples == QUICK.samples
+
+
 @pytest.mark.parametrize(("failures", "better"), [(9, False), (2, True)])
 def test_what_is_rated_in_few_worlds_has_to_be_better_for_sure(
     sled: Example, monkeypatch: pytest.MonkeyPatch, failures: int, better: bool
@@ -291,10 +300,10 @@ def test_what_is_rated_in_few_worlds_has_to_be_better_for_sure(
     """Out of time, it rests on 32: nine of them fail by luck where 30 % do."""
     search = search_of(sled, sled.uncertain, sled.failure)
     known, late = np.zeros((2, sled.robust_problem.knots, 1))
-    rates = iter([FailureRate(600, 2000), FailureRate(failures, 32)])
-    monkeypatch.setattr(search, "_rate", lambda *_: next(rates))
+    monkeypatch.setattr(search, "_rate", lambda *_: FailureRate(600, 2000))
     search.offer(known)
     search._stop = StopCondition(0.0)
+    monkeypatch.setattr(search, "_rate", lambda *_: FailureRate(failures, 32))
     search.offer(late)
     assert (search.best is late) is better
 
