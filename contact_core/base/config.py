@@ -334,6 +334,11 @@ def config_file(kind: str, name: str, folder: Path = Path()) -> Path:
         return folder / name
     found = find_shared("config", kind, f"{name}.yaml")
     if found is None:
+        if (folder / name).is_file():
+            raise ConfigError(
+                f"'{name}' is no .yaml file of config/{kind} (what a URDF, an SDF, an MJCF or a "
+                "xacro describes: contact-stack import makes one of it)"
+            )
         names = sorted(path.stem for path in share("config", kind).glob("*.yaml"))
         raise ConfigError(
             f"there is no '{name}' in config/{kind} ({choices(names, name)}; or the path of a "

@@ -133,6 +133,14 @@ def test_a_name_that_nobody_has_shipped_is_answered_with_those_that_are() -> Non
     assert config_file("scenes", "free_space").is_file()
 
 
+def test_a_file_that_has_to_be_imported_first_is_not_called_missing(tmp_path):
+    (tmp_path / "arm.urdf").touch()
+    with pytest.raises(ConfigError, match=r"'arm\.urdf' is no \.yaml file .* contact-stack import"):
+        config_file("robots", "arm.urdf", tmp_path)
+    with pytest.raises(ConfigError, match=r"there is no .leg\.urdf. in config/robots"):
+        config_file("robots", "leg.urdf", tmp_path)
+
+
 def test_names_in_files_are_what_is_written(tmp_path):
     """YAML reads no and 1 as values; who writes them as names means names."""
     path = tmp_path / "own.yaml"

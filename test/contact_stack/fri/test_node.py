@@ -111,8 +111,8 @@ def test_states_and_commands_go_through(ros_domain: int) -> None:
         client.wait_until(follows)
         client.wait_until(lambda: states and states[-1].commanded_joint_position[0] == target[0])
         assert states[-1].sample_time == 0.005 and states[-1].session_state == 4
-        health = report(node, lambda health: health.level is Level.OK)
-        assert health.message == "the robot is commanded"
+        health = report(node, lambda health: health.message == "the robot is commanded")
+        assert health.level is Level.OK
         assert health.values["session"] == "commanding_active"
         assert health.values["send_period_ms"] == 5
         assert health.values["robot_address"] == f"127.0.0.1:{cabinet.socket.getsockname()[1]}"
